@@ -1,4 +1,5 @@
-"""Benchmarks with a target leave a row in `book/scale/targets.csv`; others keep theirs."""
+"""Benchmarks with a target leave a row in `book/scale/targets.csv`; others keep
+theirs."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     found = getattr(session.config, "_benchmarksession", None)
     rows = {}
     for done in found.benchmarks if found else ():
-        beside = [v for name, v in done.extra_info.items() if name.startswith("times OpenDP")]
+        beside = [
+            v for name, v in done.extra_info.items() if name.startswith("times OpenDP")
+        ]
         if SHARE not in done.extra_info and not beside:
             continue
         share = done.extra_info.get(SHARE)

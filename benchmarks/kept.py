@@ -8,12 +8,17 @@ from pathlib import Path
 
 
 def keep(
-    path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]], key: int, whole: bool
+    path: Path,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    key: int,
+    whole: bool,
 ) -> None:
-    """Write `rows` beside those that are there; the first `key` entries say which is which.
+    """Write `rows` beside those that are there; the first `key` entries say which is
+    which.
 
-    A row that was timed again takes the place of the old one, and a new one comes last. After a
-    whole run only its own rows are left.
+    A row that was timed again takes the place of the old one, and a new one comes last.
+    After a whole run only its own rows are left.
     """
     table = {} if whole else {row[:key]: row for row in read(path, columns)}
     for row in rows:

@@ -2,7 +2,8 @@
 
     python benchmarks/settings.py > settings.json
 
-One JSON object a line; two versions of the package are compared by running it with each.
+One JSON object a line; two versions of the package are compared by running it with
+each.
 """
 
 from __future__ import annotations
@@ -88,7 +89,11 @@ def main() -> None:
             mean = law.mean_distance()
             found = [float(mean), float(mean.error), mean.how]
         except Exception as error:
-            found = [float("nan"), float("nan"), f"{type(error).__name__}: {error}"[:90]]
+            found = [
+                float("nan"),
+                float("nan"),
+                f"{type(error).__name__}: {error}"[:90],
+            ]
         row = [name, epsilon, kind, k, n, prior, *found, time.process_time() - start]
         print(json.dumps(row), flush=True)
 

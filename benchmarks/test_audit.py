@@ -17,12 +17,16 @@ SMOOTH = dp.mechanism("expMech-smooth", 1.0)
 
 
 def timed(benchmark, target: float, action: Callable[[], object]) -> None:
-    """Time `action` on one core and record the share of its target, in seconds, that it takes."""
+    """Time `action` on one core and record the share of its target, in seconds, that it
+    takes.
+    """
     benchmark.pedantic(action, rounds=1, warmup_rounds=0)
     benchmark.extra_info["share of target"] = benchmark.stats.stats.max / target
 
 
-@pytest.mark.parametrize("name", ["expMech-smooth", "expMech-delta", "ilapMech", "geometric"])
+@pytest.mark.parametrize(
+    "name", ["expMech-smooth", "expMech-delta", "ilapMech", "geometric"]
+)
 def test_two_categories_five_thousand_records(benchmark, name):
     mechanism = dp.mechanism(name, 1.0)
     timed(benchmark, 10.0, lambda: dp.audit(mechanism, 5000, [1.0, 1.5]))

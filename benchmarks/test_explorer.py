@@ -1,6 +1,8 @@
-"""Times of an update of the explorer in a browser: numbers and charts, beside a frame of 16 ms.
+"""Times of an update of the explorer in a browser: numbers and charts, beside a frame
+of 16 ms.
 
-They are processor times of the page's thread, so that other work on the machine does not count.
+They are processor times of the page's thread, so that other work on the machine does
+not count.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ def processor_time(session: CDPSession) -> float:
 
 @pytest.mark.parametrize("change", ["epsilon", "ones", "prior"])
 @pytest.mark.parametrize("state", STATES)
-def test_one_update_at_three_hundred_records(benchmark, page: Page, state: str, change: str):
+def test_one_update_at_three_hundred_records(
+    benchmark, page: Page, state: str, change: str
+):
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.evaluate(PREPARE, STATES[state])

@@ -1,4 +1,5 @@
-"""Times of means far apart in kind and size: `make bench` writes `book/scale/timings.csv`.
+"""Times of means far apart in kind and size: `make bench` writes
+`book/scale/timings.csv`.
 
 Times are those of one core, so that other work on the machine does not count.
 """
@@ -14,7 +15,16 @@ from benchmarks.settings import SETTINGS, counts
 from dpbayes.mechanisms import mechanism
 
 TABLE = Path(__file__).parents[1] / "book" / "scale" / "timings.csv"
-COLUMNS = ("mechanism", "k", "n", "epsilon", "counts", "how", "error", "seconds of one core")
+COLUMNS = (
+    "mechanism",
+    "k",
+    "n",
+    "epsilon",
+    "counts",
+    "how",
+    "error",
+    "seconds of one core",
+)
 ROWS: list[tuple[object, ...]] = []
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
@@ -22,7 +32,9 @@ pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 @pytest.fixture(scope="module", autouse=True)
 def table(request):
-    """Write the rows at the end; those of benchmarks that did not run stay as they were."""
+    """Write the rows at the end; those of benchmarks that did not run stay as they
+    were.
+    """
     yield
     config = request.config
     some = config.getoption("keyword") or any("::" in name for name in config.args)

@@ -37,7 +37,9 @@ def test_geometric_noise_of_growing_size(benchmark, scale):
 @pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**9])
 def test_exponential_release_by_ball_arithmetic(benchmark, n):
     mechanism = dp.mechanism("expMech-smooth", 1.0)
-    private = benchmark.pedantic(dp.release, (mechanism, [n // 2, n // 2], [1, 1]), rounds=9)
+    private = benchmark.pedantic(
+        dp.release, (mechanism, [n // 2, n // 2], [1, 1]), rounds=9
+    )
     benchmark.extra_info["share of target"] = benchmark.stats.stats.median / 0.010
     assert private.counts.sum() == n
 
@@ -87,7 +89,9 @@ def test_noise_aware_posterior_with_an_interval(benchmark, n):
     noisy = counts + np.array([12, -20, 5, 3])
 
     def read():
-        return noise_aware(dp.mechanism("lattice", 0.1), noisy, n, ONES).credible_interval(0)
+        return noise_aware(
+            dp.mechanism("lattice", 0.1), noisy, n, ONES
+        ).credible_interval(0)
 
     low, high = benchmark(read)
     assert 0 < low < high < 1
@@ -103,11 +107,16 @@ def test_noise_aware_draws(benchmark):
 def test_a_million_rows_to_a_release_against_a_bare_group_by(
     benchmark, kind, tmp_path, monkeypatch
 ):
-    """At most three times DuckDB's own reading and grouping of the same file, and two seconds."""
+    """At most three times DuckDB's own reading and grouping of the same file, and two
+    seconds.
+    """
     duckdb = pytest.importorskip("duckdb")
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
     table = tmp_path / f"people.{kind}"
-    rows = "i AS id, 18 + i * 7919 % 47 AS age, ['good', 'fair', 'poor'][1 + i * 31 % 3] AS health"
+    rows = (
+        "i AS id, 18 + i * 7919 % 47 AS age, ['good', 'fair', 'poor'][1 + i * 31 % 3]"
+        " AS health"
+    )
     duckdb.sql(f"COPY (SELECT {rows} FROM range(1000000) AS t(i)) TO '{table}'")
     plan = tmp_path / "plan.toml"
     plan.write_text(

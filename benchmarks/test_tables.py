@@ -1,8 +1,10 @@
-"""Times of questions to a table, each beside its target and, as a ratio, against the plain way.
+"""Times of questions to a table, each beside its target and, as a ratio, against the
+plain way.
 
-Times are those of one core, so that other work on the machine does not count. The five ways to the
-law of the noise are recorded in `dpbayes/data/noise-law-times.csv`, which a page of the book draws:
-the book itself measures nothing, so that it builds the same everywhere.
+Times are those of one core, so that other work on the machine does not count. The five
+ways to the law of the noise are recorded in `dpbayes/data/noise-law-times.csv`, which a
+page of the book draws: the book itself measures nothing, so that it builds the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ WEIGHTS = np.random.default_rng(0).uniform(1.0, 10.0, 1000)
 def seconds(
     benchmark, rounds: int, action: Callable[[], object], target: float | None = None
 ) -> float:
-    """Return the smallest time of one core, in seconds, and record its share of the target."""
+    """Return the smallest time of one core, in seconds, and record its share of the
+    target.
+    """
     benchmark.pedantic(action, rounds=rounds, warmup_rounds=1)
     if target is not None:
         benchmark.extra_info["share of target"] = benchmark.stats.stats.min / target
@@ -50,8 +54,12 @@ def test_exact_tail_of_a_thousand_answers(benchmark):
 
 
 def test_algorithm_2_by_a_tree_against_direct_convolution(benchmark):
-    tree = seconds(benchmark, 5, lambda: tables.pmf_probability_calculation(WEIGHTS, 0.01))
-    direct = plain(lambda: tables.pmf_probability_calculation(WEIGHTS, 0.01, "shortest-first"))
+    tree = seconds(
+        benchmark, 5, lambda: tables.pmf_probability_calculation(WEIGHTS, 0.01)
+    )
+    direct = plain(
+        lambda: tables.pmf_probability_calculation(WEIGHTS, 0.01, "shortest-first")
+    )
     benchmark.extra_info["times faster"] = direct / tree
 
 
@@ -60,7 +68,9 @@ def test_a_million_cells_and_five_hundred_ranges(benchmark):
     ends = np.sort(rng.choice(cells + 1, (500, 2)), axis=1)
     rows = [np.arange(a, max(b, a + 1)) for a, b in ends]
     places = np.cumsum([0, *map(len, rows)])
-    H = csr_array((np.ones(places[-1]), np.concatenate(rows), places), shape=(500, cells))
+    H = csr_array(
+        (np.ones(places[-1]), np.concatenate(rows), places), shape=(500, cells)
+    )
     b, q = rng.uniform(1.0, 50.0, 500), H[[3]] - H[[4]]
     seconds(benchmark, 1, lambda: tables.blue_sparse(H, b, q), 10.0)
 
@@ -90,7 +100,9 @@ def test_record_the_five_ways(benchmark):
     rng, sizes = np.random.default_rng(4600), [10, 30, 100, 300, 1000]
     ways = {
         "Algorithm 1": lambda w: tables.pmf_monte_carlo(w, 10_000, rng),
-        "Algorithm 2": lambda w: tables.pmf_probability_calculation(w, 0.01, "shortest-first"),
+        "Algorithm 2": lambda w: tables.pmf_probability_calculation(
+            w, 0.01, "shortest-first"
+        ),
         "Algorithm 2, tree": lambda w: tables.pmf_probability_calculation(w, 0.01),
         "exact, transform": lambda w: tables.exact_masses(tables.NoiseLaw(w)),
         "exact, one tail": lambda w: tables.NoiseLaw(w).tail(10.0 * math.sqrt(w.size)),
@@ -98,11 +110,15 @@ def test_record_the_five_ways(benchmark):
 
     def measured() -> list[list[float]]:
         tried = [rng.uniform(1.0, 10.0, m) for m in sizes]
-        return [[plain(lambda w=w, way=way: way(w)) for w in tried] for way in ways.values()]
+        return [
+            [plain(lambda w=w, way=way: way(w)) for w in tried] for way in ways.values()
+        ]
 
     found = benchmark.pedantic(measured, rounds=1, warmup_rounds=1)
     with RECORDED.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["answers", *ways])
-        writer.writerows(zip(sizes, *[[f"{v:.3g}" for v in one] for one in found], strict=True))
+        writer.writerows(
+            zip(sizes, *[[f"{v:.3g}" for v in one] for one in found], strict=True)
+        )
     assert all(v > 0 for one in found for v in one)

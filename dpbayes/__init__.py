@@ -12,7 +12,7 @@ accuracy      step probabilities, exact mean distances, crossovers, records need
 auditing      actual epsilon, delta(epsilon), calibration, composition
 tables        a table of people: publish it, ask it, from one account
 figures       arrays in, figure and alternative text out
-study         what only the pages need: experiments, lemmas, broken mechanisms, real counts
+study         what only the pages need: experiments, lemmas, real counts
 record        what a notebook keeps: numbers, tables, figures and claims
 runner        notebooks run, rerun with other parameters, and verified
 commands      the command line, one module a command
@@ -24,8 +24,9 @@ from importlib import import_module as _import_module
 
 __version__ = "0.2.0"
 
-# Names are loaded when they are first asked for: a command line or a page build that needs none of
-# the mathematics does not wait for scipy. Where each lives is said once, to type checkers.
+# Names are loaded when they are first asked for: a command line or a page build that
+# needs none of the mathematics does not wait for scipy. Where each lives is said once,
+# to type checkers.
 with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
     _MODULE_OF = {
         line.split()[-1]: line.split()[1].removeprefix("dpbayes.")

@@ -1,7 +1,7 @@
 """The command line: ``dpbayes COMMAND …``, or ``python -m dpbayes COMMAND …``.
 
-A command is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``; it is imported
-only when it is called. Adding one means adding a line to COMMANDS.
+A command is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``; it
+is imported only when it is called. Adding one means adding a line to COMMANDS.
 """
 
 from __future__ import annotations
@@ -20,13 +20,31 @@ COMMANDS = {
     "list": ("dpbayes.commands.list", "list the notebooks and their parameters"),
     "run": ("dpbayes.commands.run", "run one notebook with parameters of your own"),
     "sweep": ("dpbayes.commands.sweep", "run one notebook at every point of a grid"),
-    "verify": ("dpbayes.commands.verify", "compare the numbers of a build with the reference"),
-    "audit": ("dpbayes.commands.audit", "work out the actual privacy loss of a mechanism"),
-    "plan": ("dpbayes.commands.plan", "say what a planned release would cost and how good it is"),
-    "account": ("dpbayes.commands.account", "make, show or check the account of a data set"),
-    "release": ("dpbayes.commands.release", "release a private posterior of real counts"),
+    "verify": (
+        "dpbayes.commands.verify",
+        "compare the numbers of a build with the reference",
+    ),
+    "audit": (
+        "dpbayes.commands.audit",
+        "work out the actual privacy loss of a mechanism",
+    ),
+    "plan": (
+        "dpbayes.commands.plan",
+        "say what a planned release would cost and how good it is",
+    ),
+    "account": (
+        "dpbayes.commands.account",
+        "make, show or check the account of a data set",
+    ),
+    "release": (
+        "dpbayes.commands.release",
+        "release a private posterior of real counts",
+    ),
     "cite": ("dpbayes.commands.cite", "print BibTeX for the methods used"),
-    "serve": ("dpbayes.commands.serve", "answer analysts' questions about a private table"),
+    "serve": (
+        "dpbayes.commands.serve",
+        "answer analysts' questions about a private table",
+    ),
     "ask": ("dpbayes.commands.ask", "ask a private table questions, within a bound"),
 }
 EXTRAS = {
@@ -46,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = words[0] if words else None
     try:
         arguments = build_parser(chosen).parse_args(words)
-        status = int(importlib.import_module(COMMANDS[arguments.command][0]).run(arguments))
+        status = int(
+            importlib.import_module(COMMANDS[arguments.command][0]).run(arguments)
+        )
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # whoever read the output has seen enough
@@ -67,12 +87,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Return the parser, with the arguments of the one command that was chosen."""
     parser = argparse.ArgumentParser(
-        prog="dpbayes", description="Private Bayesian posteriors for categorical counts."
+        prog="dpbayes",
+        description="Private Bayesian posteriors for categorical counts.",
     )
     parser.add_argument("--version", action="version", version=f"dpbayes {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        command = commands.add_parser(
+            name, help=summary, description=summary.capitalize() + "."
+        )
         if name == chosen:
             importlib.import_module(module).add_arguments(command)
     return parser

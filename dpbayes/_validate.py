@@ -25,7 +25,9 @@ _BYTES = (bytes, bytearray, memoryview)
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message shows it: `repr`, cut where it is long, whatever it is."""
+    """Return a value as a message shows it: `repr`, cut where it is long, whatever it
+    is.
+    """
     if isinstance(value, int) and abs(value) >= 10**100:
         return f"a whole number of {value.bit_length()} bits"
     if isinstance(value, np.ndarray) and value.size > 20:
@@ -56,7 +58,9 @@ def real(name: str, value: Any) -> float:
     return number if math.isfinite(number) else _refuse(name, "be finite", value)
 
 
-def _real_where(holds: Callable[[float], bool], duty: str) -> Callable[[str, Any], float]:
+def _real_where(
+    holds: Callable[[float], bool], duty: str
+) -> Callable[[str, Any], float]:
     def check(name: str, value: Any) -> float:
         number = real(name, value)
         return number if holds(number) else _refuse(name, duty, value)
@@ -70,8 +74,12 @@ open_unit = _real_where(lambda x: 0.0 < x < 1.0, "lie strictly between 0 and 1")
 closed_unit = _real_where(lambda x: 0.0 <= x <= 1.0, "lie between 0 and 1")
 
 
-def integer(name: str, value: Any, minimum: int | None = None, maximum: int = LARGEST) -> int:
-    """Return `value` as an int, at least `minimum` when that is given and at most `maximum`."""
+def integer(
+    name: str, value: Any, minimum: int | None = None, maximum: int = LARGEST
+) -> int:
+    """Return `value` as an int, at least `minimum` when that is given and at most
+    `maximum`.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         _refuse(name, "be an integer", value, TypeError)
     if minimum is not None and value < minimum:
@@ -122,7 +130,9 @@ def offering(name: str, value: Any, *methods: str) -> Any:
 
 
 def items(name: str, value: Any) -> tuple[Any, ...]:
-    """Return the entries of a list, a tuple or another collection with a length, but text."""
+    """Return the entries of a list, a tuple or another collection with a length, but
+    text.
+    """
     with suppress(Exception):  # what cannot be counted or read is no list
         if not isinstance(value, (str, *_BYTES)) and len(value) >= 0:
             return tuple(value)
@@ -130,40 +140,57 @@ def items(name: str, value: Any) -> tuple[Any, ...]:
 
 
 def same_labels(**values: Any) -> None:
-    """Refuse arguments whose labels (a pandas index or columns) differ, or their order."""
-    known = {name: labels for name, value in values.items() if (labels := _labels(value))}
+    """Refuse arguments whose labels (a pandas index or columns) differ, or their
+    order."""
+    known = {
+        name: labels for name, value in values.items() if (labels := _labels(value))
+    }
     for (first, ours), (second, theirs) in itertools.pairwise(known.items()):
         if ours != theirs:
             raise ValueError(
-                f"{second} must have the labels of {first} in their order, got {shown(theirs)} and "
-                f"{shown(ours)}; reindex one of the two, or pass numbers without labels"
+                f"{second} must have the labels of {first} in their order, got"
+                f" {shown(theirs)} and {shown(ours)}; reindex one of the two, or pass"
+                " numbers without labels"
             )
 
 
 def _labels(value: Any) -> list[Any]:
     found = (getattr(value, name, ()) for name in ("columns", "index"))
     return next(
-        (list(labels) for labels in found if hasattr(labels, "__len__") and len(labels)), []
+        (
+            list(labels)
+            for labels in found
+            if hasattr(labels, "__len__") and len(labels)
+        ),
+        [],
     )
 
 
 # ---- arrays
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view of `array`, so that a value object cannot be changed from outside."""
+    """Return a read-only view of `array`, so that a value object cannot be changed from
+    outside.
+    """
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _numbers(name: str, value: Any, duty: str) -> NDArray[Any]:
-    """Return `value` as an array of whole or floating-point numbers, before any other check."""
+    """Return `value` as an array of whole or floating-point numbers, before any other
+    check.
+    """
     entries = value if isinstance(value, (list, tuple)) else ()
-    wrong = isinstance(value, _BYTES) or any(isinstance(one, (bool, np.bool_)) for one in entries)
+    wrong = isinstance(value, _BYTES) or any(
+        isinstance(one, (bool, np.bool_)) for one in entries
+    )
     if wrong or any(np.ma.is_masked(one) for one in (value, *entries)):
         _refuse(name, duty, value, TypeError)
     try:
         array = np.asarray(value)
-    except Exception:  # a ragged list, or an object that fails when it is turned into an array
+    except (
+        Exception
+    ):  # a ragged list, or an object that fails when it is turned into an array
         _refuse(name, duty, value)
     if array.dtype == object:
         duty += ", at most 2^62 and of a numeric dtype"
@@ -176,9 +203,15 @@ def _each(name: str, duty: str, array: NDArray[Any], holds: NDArray[np.bool_]) -
         _refuse(name, duty, array[~holds].item(0))
 
 
-def counts(name: str, value: ArrayLike, size: int | None = None, rows: bool = False) -> Whole:
-    """Return a read-only (k,) array, or (..., k) of `rows`, of counts with k at least 2."""
-    duty = "be rows of at least 2 counts" if rows else "be a vector of at least 2 counts"
+def counts(
+    name: str, value: ArrayLike, size: int | None = None, rows: bool = False
+) -> Whole:
+    """Return a read-only (k,) array, or (..., k) of `rows`, of counts with k at least
+    2.
+    """
+    duty = (
+        "be rows of at least 2 counts" if rows else "be a vector of at least 2 counts"
+    )
     array = _numbers(name, value, f"{duty}, whole numbers")
     if array.ndim == 0 or (array.ndim > 1 and not rows) or array.shape[-1] < 2:
         _refuse(name, duty, value)
@@ -195,7 +228,8 @@ def count_array(name: str, value: ArrayLike) -> Whole:
         whole = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT_FLOAT)
         _each(name, "be whole numbers", array, whole)
     _each(name, "be at least 0", array, array >= 0)
-    # Sums of floats are right to a part in 10^15, where sums of int64 would wrap around.
+    # Sums of floats are right to a part in 10^15, where sums of int64 would wrap
+    # around.
     totals = np.atleast_1d(array.sum(axis=-1, dtype=np.float64))
     _each(name, "have a sum of at most 2^62", totals, totals <= LARGEST)
     return frozen(array.astype(np.int64))
@@ -206,7 +240,12 @@ def whole_numbers(name: str, value: ArrayLike) -> Whole:
     array = _numbers(name, value, "be whole numbers")
     if array.dtype.kind == "f" and array.size:
         _refuse(name, "be whole numbers", value, TypeError)
-    _each(name, "be whole numbers of at most 2^62", array, (array <= LARGEST) & (array >= -LARGEST))
+    _each(
+        name,
+        "be whole numbers of at most 2^62",
+        array,
+        (array <= LARGEST) & (array >= -LARGEST),
+    )
     return frozen(array.astype(np.int64))
 
 
@@ -241,23 +280,34 @@ def positive_array(name: str, value: ArrayLike) -> Floats:
 
 
 def prior(name: str, value: ArrayLike, size: int | None = None) -> Floats:
-    """Return Dirichlet parameters: at least 2 positive, finite numbers, `size` when given."""
+    """Return Dirichlet parameters: at least 2 positive, finite numbers, `size` when
+    given.
+    """
     array = real_vector(name, positive_array(name, value), minimum=2)
     if size is not None and array.size != size:
-        raise ValueError(f"{name} must have {size} entries, one a category, got {array.size}")
+        raise ValueError(
+            f"{name} must have {size} entries, one a category, got {array.size}"
+        )
     with np.errstate(over="ignore"):
-        return array if np.isfinite(array.sum()) else _refuse(name, "have a finite sum", array)
+        return (
+            array
+            if np.isfinite(array.sum())
+            else _refuse(name, "have a finite sum", array)
+        )
 
 
 def proportions(name: str, value: ArrayLike) -> Floats:
-    """Return a read-only vector of at least 2 shares, each at least 0, that sum to 1."""
+    """Return a read-only vector of at least 2 shares, each at least 0, that sum to
+    1."""
     shares = real_vector(name, value, minimum=2)
     if np.any(shares < 0.0) or abs(float(shares.sum()) - 1.0) > 1e-9:
         _refuse(name, "be at least 0 and sum to 1", value)
     return shares
 
 
-def counts_and_prior(counts_value: ArrayLike, prior_value: ArrayLike) -> tuple[Whole, Floats]:
+def counts_and_prior(
+    counts_value: ArrayLike, prior_value: ArrayLike
+) -> tuple[Whole, Floats]:
     """Return counts and prior, checked one by one and against each other."""
     same_labels(counts=counts_value, prior=prior_value)
     whole = counts("counts", counts_value)

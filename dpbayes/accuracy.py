@@ -1,4 +1,6 @@
-"""How far a release lands from the truth: steps, exact means, crossovers, records needed."""
+"""How far a release lands from the truth: steps, exact means, crossovers, records
+needed.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,23 @@ LARGEST_PLAN = 2**52  # more records than this are not looked for
 _LARGEST_REACH = 4_000_000
 
 
-def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float) -> Floats:
+def laplace_step_probability(
+    step: ArrayLike, epsilon: float, sensitivity: float
+) -> Floats:
     """Return P(floor(Y) = t) for Y ~ Laplace(0, sensitivity/epsilon) and whole steps t.
 
     (e^(-t/b) - e^(-(t+1)/b))/2 for t >= 0 and (e^((t+1)/b) - e^(t/b))/2 for t < 0, with
-    b = sensitivity/epsilon. Source: D, section 6.1.1 (a sign is wrong there) and Table 1; book:
-    `thm-floor`. `step` of any shape.
+    b = sensitivity/epsilon. Source: D, section 6.1.1 (a sign is wrong there) and Table
+    1; book: `thm-floor`. `step` of any shape.
 
     >>> laplace_step_probability([0, 1, 2], 1.0, 2.0).round(11)
     array([0.19673467, 0.11932561, 0.07237464])
     """
     t = _validate.whole_numbers("step", step)
     width = _validate.positive("sensitivity", sensitivity)
-    rate = min(_validate.positive("epsilon", epsilon) / width, 800.0)  # e^-800 is 0 among floats
+    rate = min(
+        _validate.positive("epsilon", epsilon) / width, 800.0
+    )  # e^-800 is 0 among floats
     away = np.where(t >= 0, t, -(t + 1))
     return np.asarray(0.5 * -np.expm1(-rate) * np.exp(-rate * away))
 
@@ -44,8 +50,8 @@ def laplace_step_probability(step: ArrayLike, epsilon: float, sensitivity: float
 def split(n: int, proportions: ArrayLike) -> Whole:
     """Return n records split by proportions (k,), which are at least 0 with sum 1.
 
-    Every category gets the whole part of its share; the records left go to the largest fractions,
-    earlier categories first on ties.
+    Every category gets the whole part of its share; the records left go to the largest
+    fractions, earlier categories first on ties.
 
     >>> split(100, [0.33, 0.33, 0.34])
     array([33, 33, 34])
@@ -57,7 +63,8 @@ def split(n: int, proportions: ArrayLike) -> Whole:
     whole = np.floor(exact).astype(np.int64)
     order = np.argsort(-(exact - whole), kind="stable")
     rounded, left = divmod(size - int(whole.sum()), shares.size)
-    # More than a record each is left by shares whose sum is rounded, or beyond 2^53 records.
+    # More than a record each is left by shares whose sum is rounded, or beyond 2^53
+    # records.
     whole[np.argmax(whole)] += rounded * shares.size
     whole[order[:left]] += 1
     return whole
@@ -82,11 +89,15 @@ def mean_distances(
     metric_function(metric)
     _validate.same_labels(proportions=proportions, prior=prior)
     splits = [split(n, proportions) for n in _validate.sizes("sizes", sizes)]
-    return np.array([mechanism.law(counts, prior).mean_distance(metric) for counts in splits])
+    return np.array(
+        [mechanism.law(counts, prior).mean_distance(metric) for counts in splits]
+    )
 
 
 def stated_error(mean: float) -> float:
-    """Return by how much a mean may be off: its bound, or four standard errors if it was drawn."""
+    """Return by how much a mean may be off: its bound, or four standard errors if it
+    was drawn.
+    """
     error = float(getattr(mean, "error", 0.0))
     return DEVIATIONS * error if getattr(mean, "how", "") == "drawn" else error
 
@@ -116,7 +127,8 @@ def simulate(
     runs: int = 1000,
     metric: Yardstick = "hellinger",
 ) -> MonteCarlo:
-    """Return the distances of `runs` >= 2 independent releases, the papers' way to a mean.
+    """Return the distances of `runs` >= 2 independent releases, the papers' way to a
+    mean.
 
     >>> law = mechanism("geometric", 1.0).law([5, 5], [1, 1])
     >>> drawn = simulate(law, [5, 5], [1, 1], np.random.default_rng(1), runs=4000)
@@ -136,8 +148,9 @@ def simulate(
 class Crossover:
     """Where the order of two mechanisms changes as the data grow.
 
-    `changes` lists (n, winner): from n records on the mechanism of that name has the smaller mean
-    distance, or it is a "tie" within the errors; `first_winner` wins at the smallest size.
+    `changes` lists (n, winner): from n records on the mechanism of that name has the
+    smaller mean distance, or it is a "tie" within the errors; `first_winner` wins at
+    the smallest size.
     """
 
     first_winner: str
@@ -159,9 +172,9 @@ def crossover(
 ) -> Crossover:
     """Return where one mechanism's mean distance falls below the other's.
 
-    The order is computed at every entry of `sizes` (increasing), and a change between two entries
-    located to one record by bisection; two changes there cancel unseen. Raises ValueError where a
-    mean was drawn and its error leaves the order open.
+    The order is computed at every entry of `sizes` (increasing), and a change between
+    two entries located to one record by bisection; two changes there cancel unseen.
+    Raises ValueError where a mean was drawn and its error leaves the order open.
 
     >>> smooth, laplace = mechanism("expMech-smooth", 1.0), mechanism("lapMech", 1.0)
     >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2))
@@ -172,7 +185,9 @@ def crossover(
     _validate.same_labels(proportions=proportions, prior=prior)
     grid = _validate.sizes("sizes", sizes)
     if any(later <= earlier for earlier, later in pairwise(grid)):
-        raise ValueError(f"sizes must be strictly increasing, got {_validate.shown(sizes)}")
+        raise ValueError(
+            f"sizes must be strictly increasing, got {_validate.shown(sizes)}"
+        )
 
     def winner(n: int) -> str:
         counts = split(n, proportions)
@@ -181,9 +196,9 @@ def crossover(
         found = order_of(difference)
         if found == 0 and difference.how == "drawn":
             raise ValueError(
-                f"sizes must keep to data whose order is certain, got n = {n}: the means were "
-                f"drawn and differ by {float(difference):.2g}, with a standard error of "
-                f"{difference.error:.2g}"
+                f"sizes must keep to data whose order is certain, got n = {n}: the"
+                f" means were drawn and differ by {float(difference):.2g}, with a"
+                f" standard error of {difference.error:.2g}"
             )
         return (mechanism_a.name, TIE, mechanism_b.name)[found + 1]
 
@@ -191,10 +206,14 @@ def crossover(
     return Crossover(opening, tuple(changes))
 
 
-def order_changes(grid: Sequence[int], order: Callable[[int], T]) -> list[tuple[int, T]]:
-    """Return the first place of an increasing grid and those where the order changes, with it.
+def order_changes(
+    grid: Sequence[int], order: Callable[[int], T]
+) -> list[tuple[int, T]]:
+    """Return the first place of an increasing grid and those where the order changes,
+    with it.
 
-    A change between two entries is located by bisection; two that cancel there go unseen.
+    A change between two entries is located by bisection; two that cancel there go
+    unseen.
 
     >>> order_changes([0, 10, 20], lambda n: n >= 7)
     [(0, False), (7, True)]
@@ -211,14 +230,19 @@ def order_changes(grid: Sequence[int], order: Callable[[int], T]) -> list[tuple[
 
     known = [order(n) for n in grid]
     spans = zip(grid, grid[1:], known, known[1:], strict=False)
-    return [(grid[0], known[0]), *(change for span in spans for change in within(*span))]
+    return [
+        (grid[0], known[0]),
+        *(change for span in spans for change in within(*span)),
+    ]
 
 
 @dataclass(frozen=True)
 class RecordsNeeded:
-    """A number of records that is enough, and what it rests on; make it with `records_needed`.
+    """A number of records that is enough, and what it rests on; make it with
+    `records_needed`.
 
-    Every n from `records` on is enough by proof; `bound` is that on the mean distance at `records`.
+    Every n from `records` on is enough by proof; `bound` is that on the mean distance
+    at `records`.
 
     >>> plan = records_needed(0.1, 1.0, [0.5, 0.5])
     >>> plan.records, plan.exact, round(float(plan.mean_distance), 4)
@@ -239,23 +263,25 @@ class RecordsNeeded:
 
     @property
     def exact(self) -> int:
-        """A number n whose exact mean distance is at most `error` while that of n - 1 is not, or 1.
+        """A number n whose exact mean distance is at most `error` while that of n - 1
+        is not, or 1.
 
         Raises ValueError where a mean so close to `error` could only be drawn.
         """
         low, n, tries = 0, self.records, 0
         mean, high = self._mean(n), n
         while high - low > 1:
-            # The mean falls about like n^(-1/2); where that leads nowhere, half of what is left.
+            # The mean falls about like n^(-1/2); where that leads nowhere, half of what
+            # is left.
             n = round(n * (mean / self.error) ** 2) if tries < 8 else (low + high) // 2
             n = min(max(n, low + 1), high - 1)
             mean, tries = self._mean(n), tries + 1
             drawn = getattr(mean, "how", "") == "drawn"
             if drawn and abs(mean - self.error) <= stated_error(mean):
                 raise ValueError(
-                    f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to "
-                    f"{stated_error(mean):.2g}, and cannot be told from {self.error:g}; "
-                    f"{self.records} records are enough by proof"
+                    f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to"
+                    f" {stated_error(mean):.2g}, and cannot be told from"
+                    f" {self.error:g}; {self.records} records are enough by proof"
                 )
             low, high = (low, n) if mean <= self.error else (n, high)
         return high
@@ -268,12 +294,13 @@ class RecordsNeeded:
 def records_needed(
     error: float, epsilon: float, shares: ArrayLike, prior: ArrayLike | None = None
 ) -> RecordsNeeded:
-    """Return how many records bring the mean Hellinger distance of lattice noise to `error`.
+    """Return how many records bring the mean Hellinger distance of lattice noise to
+    `error`.
 
-    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (as `dp.split`
-    has them) E[H] <= `error`; book: `thm-records-needed`. `error` in (0, 1), `epsilon` > 0,
-    `shares` (k,) positive with sum 1, `prior` (k,) flat if None. Raises ValueError for noise too
-    wide to be summed, and where 2^52 records are not enough.
+    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (as
+    `dp.split` has them) E[H] <= `error`; book: `thm-records-needed`. `error` in (0, 1),
+    `epsilon` > 0, `shares` (k,) positive with sum 1, `prior` (k,) flat if None. Raises
+    ValueError for noise too wide to be summed, and where 2^52 records are not enough.
 
     >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
     >>> plan.records, plan.exact
@@ -283,7 +310,9 @@ def records_needed(
     budget = _validate.positive("epsilon", epsilon)
     _validate.same_labels(shares=shares, prior=prior)
     w = _validate.proportions("shares", _validate.positive_array("shares", shares))
-    alpha = np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
+    alpha = (
+        np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
+    )
     noise = count_noise(budget, w.size)
 
     def bound(n: int) -> float:  # it falls as n grows
@@ -292,17 +321,23 @@ def records_needed(
     high = 1
     while bound(high) > target:
         if high >= LARGEST_PLAN:
-            raise ValueError(f"error must be larger: more than {high} records would be needed")
+            raise ValueError(
+                f"error must be larger: more than {high} records would be needed"
+            )
         high *= 2
     enough = range(high + 1)
     n = bisect_left(enough, True, lo=high // 2 + 1, key=lambda n: bound(n) <= target)
-    return RecordsNeeded(n, bound(n), target, budget, tuple(w.tolist()), tuple(alpha.tolist()))
+    return RecordsNeeded(
+        n, bound(n), target, budget, tuple(w.tolist()), tuple(alpha.tolist())
+    )
 
 
 def distance_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
-    """Return a proved upper bound on the mean Hellinger distance of lattice noise, at most 1.
+    """Return a proved upper bound on the mean Hellinger distance of lattice noise, at
+    most 1.
 
-    The least value over whole m with 0 <= m <= min x_i and m < min a_i - 1/2, a = prior + counts,
+    The least value over whole m with 0 <= m <= min x_i and m < min a_i - 1/2, a = prior
+    + counts,
 
         sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m),
 
@@ -328,15 +363,18 @@ def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> floa
 
 
 def count_noise(epsilon: float, k: int) -> tuple[float, Floats, float]:
-    """Return E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0), of lattice noise on k counts."""
-    # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at z, whose
-    # transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a constant. Beyond `reach`
-    # everything is below e^-80 of the rest; the length keeps sums from wrapping.
+    """Return E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0), of lattice noise on k
+    counts.
+    """
+    # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at
+    # z, whose transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a
+    # constant. Beyond `reach` everything is below e^-80 of the rest; the length keeps
+    # sums from wrapping.
     reach = int(np.ceil((80.0 + 2.0 * k) * 2.0 / epsilon)) + 2
     if reach > _LARGEST_REACH:
         raise ValueError(
-            f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either side, "
-            f"got one that spreads it over {reach}"
+            f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either"
+            f" side, got one that spreads it over {reach}"
         )
     q, length = np.exp(-0.5 * epsilon), 1 << int(4 * reach).bit_length()
     angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length

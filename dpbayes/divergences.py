@@ -1,13 +1,15 @@
-"""Hellinger distance between Dirichlet posteriors that keeps its digits at any number of records.
+"""Hellinger distance between Dirichlet posteriors that keeps its digits at any number
+of records.
 
-The affinity (Bhattacharyya coefficient) of two Dirichlet distributions factorises over the
-categories up to the totals: ln BC = sum_i psi(a_i, b_i) - psi(A, B), where
+The affinity (Bhattacharyya coefficient) of two Dirichlet distributions factorises over
+the categories up to the totals: ln BC = sum_i psi(a_i, b_i) - psi(A, B), where
 
     psi(a, b) = lnGamma(m) - (lnGamma(m - d) + lnGamma(m + d)) / 2,  m = (a + b)/2, d = |b - a|/2.
 
-`psi` is never computed as that difference, which at a hundred million records has no digit left:
-lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), and all but the small s is cancelled by hand.
-Beside m and d goes low = min(a, b): m - d would have lost the digits of a tiny one.
+`psi` is never computed as that difference, which at a hundred million records has no
+digit left: lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), and all but the small s
+is cancelled by hand. Beside m and d goes low = min(a, b): m - d would have lost the
+digits of a tiny one.
 """
 
 from __future__ import annotations
@@ -26,30 +28,38 @@ Metric = Callable[[ArrayLike, ArrayLike], Floats]
 
 _LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
 _LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
-_SHORT = 0.25  # half a step; for shorter ones what is left of Stirling's series has no digits
-# From here on Stirling's series is right to the last digit; the recurrence leads up to it.
+# half a step; for shorter ones what is left of Stirling's series has no digits
+_SHORT = 0.25
+# From here on Stirling's series is right to the last digit; the recurrence leads up to
+# it.
 SERIES_FROM = 16
 # Coefficients of z^-1, z^-3, ...: B_2j / (2j (2j - 1)).
 _COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
 def stirling_series(z: Floats) -> Floats:
-    """Return s(z) by Stirling's series, relative error below 1e-15, for z >= `SERIES_FROM`."""
+    """Return s(z) by Stirling's series, relative error below 1e-15, for z >=
+    `SERIES_FROM`.
+    """
     inverse = 1.0 / z
     return np.asarray(inverse * np.polyval(_COEFFICIENTS[::-1], inverse * inverse))
 
 
 def stirling_gap(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return s(m) - (s(low) + s(m + d))/2 to full digits however small d is, for low >= 16."""
-    # With u = d/m = tanh t each term of the series has (1 - u)^-p + (1 + u)^-p - 2
-    # = 2 (((1 - u^2)^(-p/2) - 1) cosh(pt) + 2 sinh(pt/2)^2), a sum of positive terms; for u above
-    # 1/2 nothing cancels in the difference itself.
+    """Return s(m) - (s(low) + s(m + d))/2 to full digits however small d is, for low >=
+    16.
+    """
+    # With u = d/m = tanh t each term of the series has (1 - u)^-p + (1 + u)^-p - 2 = 2
+    # (((1 - u^2)^(-p/2) - 1) cosh(pt) + 2 sinh(pt/2)^2), a sum of positive terms; for u
+    # above 1/2 nothing cancels in the difference itself.
     far = d > 0.5 * m
     u = np.where(far, 0.0, d / m)
     t, log = np.arctanh(u), np.log1p(-u * u)
     total = np.zeros(np.shape(m))
     for p, coefficient in zip(range(1, 12, 2), _COEFFICIENTS, strict=True):
-        spread = np.expm1(-0.5 * p * log) * np.cosh(p * t) + 2.0 * np.sinh(0.5 * p * t) ** 2
+        spread = (
+            np.expm1(-0.5 * p * log) * np.cosh(p * t) + 2.0 * np.sinh(0.5 * p * t) ** 2
+        )
         total -= coefficient * m ** -float(p) * spread
     apart = stirling_series(m) - 0.5 * (stirling_series(low) + stirling_series(m + d))
     return np.where(far, apart, total)
@@ -63,8 +73,12 @@ def log_share(m: Floats, d: Floats, low: Floats) -> Floats:
     if not near.all():
         far = ~near
         small, middle = low[far], m[far]
-        with np.errstate(divide="ignore"):  # below 1 a quotient may underflow; logarithms do not
-            ratio = np.where(small < 1.0, np.log(small) - np.log(middle), np.log(small / middle))
+        with np.errstate(
+            divide="ignore"
+        ):  # below 1 a quotient may underflow; logarithms do not
+            ratio = np.where(
+                small < 1.0, np.log(small) - np.log(middle), np.log(small / middle)
+            )
         result[far] = ratio + np.log1p(u[far])
     return result
 
@@ -78,7 +92,8 @@ def climbed(m: Floats, d: Floats, low: Floats) -> Floats:
 def stirling_remainder(z: ArrayLike) -> Floats:
     """Return s(z) = lnGamma(z) - (z - 1/2) ln z + z - ln(2 pi)/2 for z > 0, any shape.
 
-    Below 16 the recurrence s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 leads up to the series.
+    Below 16 the recurrence s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 leads up
+    to it.
 
     >>> float(round(stirling_remainder([1.0])[0], 15))
     0.081061466795327
@@ -95,17 +110,20 @@ def stirling_remainder(z: ArrayLike) -> Floats:
 def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     """Return ln BC of the rows (N, k) of a and b = a + step, whose totals differ.
 
-    With all parameters in Stirling's range, where the recurrence brings them, m = (a + b)/2,
-    u = (b - a)/(2m), and U the same of the totals, ln BC is
+    With all parameters in Stirling's range, where the recurrence brings them, m = (a +
+    b)/2, u = (b - a)/(2m), and U the same of the totals, ln BC is
 
-        -sum_i m_i KL(u_i | U) + (sum_i ln(1 - u_i^2) - ln(1 - U^2))/4 + what Stirling leaves over;
+        -sum_i m_i KL(u_i | U) + (sum_i ln(1 - u_i^2) - ln(1 - U^2))/4 + what Stirling
+        leaves over;
 
     KL compares coins with chances (1 + u)/2. Both terms are at most 0.
     """
     d, change = 0.5 * np.abs(step), step.sum(axis=-1)
     small = np.minimum(a, b) < SERIES_FROM
     climbs = np.zeros(a.shape)
-    climbs[small] = climbed(*(part[small] for part in (a + 0.5 * step, d, np.minimum(a, b))))
+    climbs[small] = climbed(
+        *(part[small] for part in (a + 0.5 * step, d, np.minimum(a, b)))
+    )
     up = np.where(small, float(SERIES_FROM), 0.0)
     total_a, total_b, steps = a.sum(axis=-1), b.sum(axis=-1), up.sum(axis=-1)
     result, total_d = climbs.sum(axis=-1), 0.5 * np.abs(change)
@@ -117,7 +135,8 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     a, b, total_a, total_b = a + up, b + up, total_a + steps, total_b + steps
     # Everything is divided by a power of two, exactly, so that no product overflows.
     unit = np.ldexp(1.0, -1 - np.frexp(np.maximum(total_a, total_b))[1])
-    # A step beyond the smaller end was rounded (Sterbenz); d_i a_j - a_i d_j = b_i a_j - a_i b_j.
+    # A step beyond the smaller end was rounded (Sterbenz); d_i a_j - a_i d_j = b_i a_j
+    # - a_i b_j.
     far = (np.abs(step) > np.minimum(a, b)).any(axis=-1, keepdims=True)
     m = a + 0.5 * step
     lean = _leanings(a * unit[:, None], np.where(far, b, step) * unit[:, None])
@@ -130,15 +149,20 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
             result -= (m * (part / both) * away).sum(axis=-1)
     lows = np.minimum(a, b), np.minimum(total_a, total_b)
     middle = total_a + 0.5 * change
-    result += 0.25 * (log_share(m, d, lows[0]).sum(axis=-1) - log_share(middle, total_d, lows[1]))
+    result += 0.25 * (
+        log_share(m, d, lows[0]).sum(axis=-1) - log_share(middle, total_d, lows[1])
+    )
     return np.asarray(
-        result + stirling_gap(m, d, lows[0]).sum(axis=-1) - stirling_gap(middle, total_d, lows[1])
+        result
+        + stirling_gap(m, d, lows[0]).sum(axis=-1)
+        - stirling_gap(middle, total_d, lows[1])
     )
 
 
 def _leanings(a: Floats, d: Floats) -> Floats:
-    # sum_j (d_i a_j - a_i d_j), each difference of products with the rounding errors of both
-    # (Dekker 1971): proportional parameters leave a part in 10^16 of either product.
+    # sum_j (d_i a_j - a_i d_j), each difference of products with the rounding errors of
+    # both (Dekker 1971): proportional parameters leave a part in 10^16 of either
+    # product.
     result = np.zeros(a.shape)
     for j in range(a.shape[-1]):
         left, left_error = _product(d, a[:, j : j + 1])
@@ -150,7 +174,10 @@ def _leanings(a: Floats, d: Floats) -> Floats:
 def _product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     product = np.asarray(x * y)
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
-    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    return (
+        product,
+        ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low,
+    )
 
 
 def _halves(x: Floats) -> tuple[Floats, Floats]:
@@ -160,7 +187,8 @@ def _halves(x: Floats) -> tuple[Floats, Floats]:
 
 
 def _entropy(t: Floats) -> Floats:
-    # (1 + t) ln(1 + t) - t for t >= -1: near 0 the series of t^j / (j (1 - j)) with signs.
+    # (1 + t) ln(1 + t) - t for t >= -1: near 0 the series of t^j / (j (1 - j)) with
+    # signs.
     t = np.maximum(t, -1.0)
     near = np.abs(t) < 0.25
     y, series = np.where(near, t, 0.0), np.zeros(t.shape)
@@ -170,8 +198,8 @@ def _entropy(t: Floats) -> Floats:
 
 
 def _psi_large(m: Floats, d: Floats, low: Floats) -> Floats:
-    # Stirling's main terms cancel by hand: what is left is -(d^2/m)/2 to leading order and the
-    # floating-point subtraction below loses a factor of three at most.
+    # Stirling's main terms cancel by hand: what is left is -(d^2/m)/2 to leading order
+    # and the floating-point subtraction below loses a factor of three at most.
     u = d / m
     far = u >= 0.7
     half_log = np.arctanh(np.where(far, 0.0, u))
@@ -190,18 +218,21 @@ def _psi_large(m: Floats, d: Floats, low: Floats) -> Floats:
 def affinity_by_step(a: ArrayLike, step: ArrayLike) -> Floats:
     """Return psi(a, a + step) elementwise, the log-affinity one category contributes.
 
-    psi(a, b) = lnGamma((a+b)/2) - (lnGamma(a) + lnGamma(b))/2; book: `thm-stable`. A whole step
-    stays exact when `a` is large and fractional. Not checked: `a` > 0 and `a + step` > 0.
+    psi(a, b) = lnGamma((a+b)/2) - (lnGamma(a) + lnGamma(b))/2; book: `thm-stable`. A
+    whole step stays exact when `a` is large and fractional. Not checked: `a` > 0 and `a
+    + step` > 0.
     """
     start, move = np.asarray(a, dtype=np.float64), np.asarray(step, dtype=np.float64)
     return _affinity(start, move, np.minimum(start, start + move))
 
 
-def affinity_of_counts(prior: ArrayLike, counts: ArrayLike, released: ArrayLike) -> Floats:
+def affinity_of_counts(
+    prior: ArrayLike, counts: ArrayLike, released: ArrayLike
+) -> Floats:
     """Return psi(prior + counts, prior + released) elementwise, for one category.
 
-    They are passed apart because a tiny prior would vanish in its sum with a count. Book:
-    `thm-stable`. Not checked: `prior` > 0 and counts of at least 0.
+    They are passed apart because a tiny prior would vanish in its sum with a count.
+    Book: `thm-stable`. Not checked: `prior` > 0 and counts of at least 0.
     """
     alpha = np.asarray(prior, dtype=np.float64)
     held, other = np.asarray(counts), np.asarray(released)
@@ -211,9 +242,11 @@ def affinity_of_counts(prior: ArrayLike, counts: ArrayLike, released: ArrayLike)
 
 
 def _affinity(start: Floats, move: Floats, low: Floats) -> Floats:
-    # `low` is the smaller of start and start + move, which only the caller may know to full digits;
-    # it has the shape that the others are broadcast to.
-    first, step, least = (np.broadcast_to(part, low.shape).ravel() for part in (start, move, low))
+    # `low` is the smaller of start and start + move, which only the caller may know to
+    # full digits; it has the shape that the others are broadcast to.
+    first, step, least = (
+        np.broadcast_to(part, low.shape).ravel() for part in (start, move, low)
+    )
     m, d, small = first + 0.5 * step, 0.5 * np.abs(step), least < SERIES_FROM
     shift = np.where(small, float(SERIES_FROM), 0.0)
     result = _psi_large(m + shift, d, least + shift)
@@ -223,7 +256,9 @@ def _affinity(start: Floats, move: Floats, low: Floats) -> Floats:
 
 
 def one_step_affinity(a: ArrayLike) -> Floats:
-    """Return phi(a) = psi(a, a + 1), increasing and concave, near -1/(8a). Book: `thm-stable`."""
+    """Return phi(a) = psi(a, a + 1), increasing and concave, near -1/(8a). Book:
+    `thm-stable`.
+    """
     return affinity_by_step(a, 1.0)
 
 
@@ -233,16 +268,23 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, Floats]:
     first, second = _validate.positive_array("a", a), _validate.positive_array("b", b)
     for name, array in (("a", first), ("b", second)):
         if array.ndim < 1 or array.shape[-1] < 2:
-            raise ValueError(f"{name} must have at least 2 parameters, got shape {array.shape}")
+            raise ValueError(
+                f"{name} must have at least 2 parameters, got shape {array.shape}"
+            )
         with np.errstate(over="ignore"):
             if not np.isfinite(array.sum(axis=-1)).all():
-                raise ValueError(f"{name} must have a finite sum, got {_validate.shown(array)}")
+                raise ValueError(
+                    f"{name} must have a finite sum, got {_validate.shown(array)}"
+                )
     sizes = first.shape[-1], second.shape[-1]
     if sizes[0] != sizes[1]:
-        raise ValueError(f"a and b must have the same number of parameters, got {sizes}")
+        raise ValueError(
+            f"a and b must have the same number of parameters, got {sizes}"
+        )
     given = np.asarray(a), np.asarray(b)
     if all(one.dtype.kind in "iu" for one in given):
-        # Beyond 2^53 floats would lose the step; Python's own numbers lose none at any size.
+        # Beyond 2^53 floats would lose the step; Python's own numbers lose none at any
+        # size.
         step = (given[1].astype(object) - given[0].astype(object)).astype(np.float64)
     else:
         step = second - first
@@ -250,7 +292,8 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def log_affinity(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return ln BC of Dirichlet distributions with parameters a and b, shape (..., k) to (...).
+    """Return ln BC of Dirichlet distributions with parameters a and b, shape (..., k)
+    to (...).
 
     BC = integral of sqrt(p q); ln BC = sum_i psi(a_i, b_i) - psi(sum a, sum b).
 
@@ -280,16 +323,20 @@ def _affinities(first: Floats, second: Floats, step: Floats) -> tuple[Floats, Fl
 
 
 def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> Floats:
-    """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close distributions."""
+    """Return sqrt(1 - BC^exponent) from ln BC, without cancellation for close
+    distributions.
+    """
     logs = np.asarray(log_bc, dtype=np.float64)
     return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
 
 
 def hellinger(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to (...).
+    """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to
+    (...).
 
-    H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error below 1e-13.
-    Parameters and their sums are positive and finite, k is at least 2 and the same for both.
+    H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error
+    below 1e-13. Parameters and their sums are positive and finite, k is at least 2 and
+    the same for both.
 
     >>> round(float(hellinger([51, 51], [52, 50])), 12)
     0.070275628559
@@ -298,7 +345,8 @@ def hellinger(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def metric_name(metric: Metric | str) -> str:
-    """Return "hellinger" or "published" for a name or for the function it stands for."""
+    """Return "hellinger" or "published" for a name or for the function it stands
+    for."""
     functions = {"hellinger": hellinger, "published": hellinger_published}
     for name, function in functions.items():
         if metric is function:
@@ -307,24 +355,27 @@ def metric_name(metric: Metric | str) -> str:
 
 
 def affinity_exponent(metric: Metric | str, total: float) -> float:
-    """Return kappa such that the metric is sqrt(1 - BC^kappa) on posteriors of that total.
+    """Return kappa such that the metric is sqrt(1 - BC^kappa) at that total.
 
     1 for "hellinger"; 1/ln(total) for "published", where the total must exceed 1.
     """
     if metric_name(metric) == "hellinger":
         return 1.0
     if total <= 1.0:
-        raise ValueError(f"the published metric needs a parameter total above 1, got {total!r}")
+        raise ValueError(
+            f"the published metric needs a parameter total above 1, got {total!r}"
+        )
     return float(1.0 / np.log(total))
 
 
 def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return the distance behind the published curves, which is not the one the papers define.
+    """Return the distance of the published curves, not the one the papers define.
 
-    Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as a
-    subtraction; with equal totals N this gives sqrt(1 - BC^(1/ln N)). Book:
-    `def-published-metric`. For unequal totals, up to 1e9, the slip is followed literally and the
-    square is cut to [0, 1]. Arguments as `hellinger`, with totals above 1.
+    Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as
+    a subtraction; with equal totals N this gives sqrt(1 - BC^(1/ln N)). Book:
+    `def-published-metric`. For unequal totals, up to 1e9, the slip is followed
+    literally and the square is cut to [0, 1]. Arguments as `hellinger`, with totals
+    above 1.
 
     >>> round(float(hellinger_published([51, 51], [52, 50])), 12)
     0.032709299799
@@ -338,7 +389,9 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
     if np.any(unequal):
         largest = np.maximum(totals, totals + change)[unequal].max()
         if largest > _LARGEST_SLIPPED:
-            raise ValueError(f"the published metric takes unequal totals to 1e9, got {largest:g}")
+            raise ValueError(
+                f"the published metric takes unequal totals to 1e9, got {largest:g}"
+            )
         middle, *ends = (
             gammaln(part).sum(axis=-1) / np.log(part.sum(axis=-1))
             for part in ((first + second) / 2, first, second)

@@ -1,4 +1,6 @@
-"""Prior and counts give a posterior; all histograms of n records give the candidate set R."""
+"""Prior and counts give a posterior; all histograms of n records give the candidate set
+R.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 
-LARGEST_ENUMERATION = 50_000_000  # numbers (rows times categories) in a list of candidates
-_MISSED = 1e-9  # what the share reached at an end may differ by from the share asked for
+# numbers (rows times categories) in a list of candidates
+LARGEST_ENUMERATION = 50_000_000
+# what the share reached at an end may differ by from the share asked for
+_MISSED = 1e-9
 _ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last digit
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """A Beta (k = 2) or Dirichlet posterior, given by its concentration parameters of shape (k,).
+    """A Beta (k = 2) or Dirichlet posterior, given by its concentration parameters of
+    shape (k,).
 
     There are at least two, positive and finite. Book: `def-posterior`.
 
@@ -55,8 +60,8 @@ class Posterior:
     def interval(self, confidence: float = 0.95) -> Floats:
         """Return the central interval of each category's probability, shape (k, 2).
 
-        `confidence` in (0, 1). An end that no float meets, because a tiny parameter puts it next
-        to 0 or 1, is the next float outside.
+        `confidence` in (0, 1). An end that no float meets, because a tiny parameter
+        puts it next to 0 or 1, is the next float outside.
 
         >>> Posterior([6.0, 4.0]).interval(0.9).round(4).tolist()
         [[0.3449, 0.8312], [0.1688, 0.6551]]
@@ -72,10 +77,14 @@ def _central(a: float, b: float, tail: float) -> list[float]:
     coin = max(a, b) < _ATOMS  # nothing but two atoms, at 0 and 1
 
     def below(share: float) -> float:
-        return b / (a + b) if coin and 0.0 < share < 1.0 else float(betainc(a, b, share))
+        return (
+            b / (a + b) if coin and 0.0 < share < 1.0 else float(betainc(a, b, share))
+        )
 
     def above(share: float) -> float:  # 1 less the share below has lost its digits
-        return a / (a + b) if coin and 0.0 < share < 1.0 else float(betaincc(a, b, share))
+        return (
+            a / (a + b) if coin and 0.0 < share < 1.0 else float(betaincc(a, b, share))
+        )
 
     with np.errstate(all="ignore"):
         low, high = float(betaincinv(a, b, tail)), float(betainccinv(a, b, tail))
@@ -86,13 +95,18 @@ def _central(a: float, b: float, tail: float) -> list[float]:
     return [low, high]
 
 
-def floats_around(reached: Callable[[float], float], share: float) -> tuple[float, float]:
-    """Return the last float in [0, 1] at which less than `share` is reached, and the one after it.
+def floats_around(
+    reached: Callable[[float], float], share: float
+) -> tuple[float, float]:
+    """Return the last float in [0, 1] at which less than `share` is reached, and the
+    one after it.
 
     `reached` never falls on [0, 1], as a distribution function.
     """
 
-    def at(bits: int) -> float:  # floats that are not negative stand in the order of their bits
+    def at(
+        bits: int,
+    ) -> float:  # floats that are not negative stand in the order of their bits
         return float(np.int64(bits).view(np.float64))
 
     one = int(np.float64(1.0).view(np.int64))
@@ -101,10 +115,11 @@ def floats_around(reached: Callable[[float], float], share: float) -> tuple[floa
 
 
 def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
-    """Return the posterior of counts under a Dirichlet prior: concentration = prior + counts.
+    """Return the posterior of counts under a Dirichlet prior: concentration = prior +
+    counts.
 
-    Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` (k,) are whole, at least 0,
-    `prior` (k,) positive; k is at least 2.
+    Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` (k,) are whole,
+    at least 0, `prior` (k,) positive; k is at least 2.
 
     >>> posterior([50, 50], [1, 1]).concentration
     array([51., 51.])
@@ -114,10 +129,11 @@ def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
 
 
 def number_of_candidates(n: int, k: int) -> int:
-    """Return |R| = C(n+k-1, k-1), the number of histograms of n records over k categories.
+    """Return |R| = C(n+k-1, k-1), the number of histograms of n records over k
+    categories.
 
-    Source: D, section 4.2 (its C(n+1, m-1) is right for k = 2 only); book: `thm-candidates`. `n` is
-    at least 0, `k` at least 2.
+    Source: D, section 4.2 (its C(n+1, m-1) is right for k = 2 only); book:
+    `thm-candidates`. `n` is at least 0, `k` at least 2.
 
     >>> number_of_candidates(300, 3)
     45451
@@ -128,11 +144,14 @@ def number_of_candidates(n: int, k: int) -> int:
 
 
 def row_of(counts: Whole) -> Any:
-    """Return the place of each histogram, (..., k) to (...), in the list of `compositions`."""
+    """Return the place of each histogram, (..., k) to (...), in the list of
+    `compositions`.
+    """
     left, place = counts.sum(axis=-1), np.zeros(counts.shape[:-1])
     for at in range(counts.shape[-1] - 1):
         later, rest = counts.shape[-1] - 1 - at, left - counts[..., at]
-        # Histograms with a smaller count here: C(left + later, later) less those with at least it.
+        # Histograms with a smaller count here: C(left + later, later) less those with
+        # at least it.
         ways = binom(np.arange(left.max(initial=0) + 1) + later, later)
         place = place + (ways[left] - ways[rest])
         left = rest
@@ -140,7 +159,8 @@ def row_of(counts: Whole) -> Any:
 
 
 def compositions(n: int, k: int) -> Whole:
-    """Return every histogram of n records over k categories, in lexicographic order, read-only.
+    """Return every histogram of n records over k categories, in lexicographic order,
+    read-only.
 
     Shape (C(n+k-1, k-1), k). Raises ValueError for more than 5e7 numbers.
 
@@ -155,13 +175,17 @@ def compositions(n: int, k: int) -> Whole:
 
 
 def check_candidates(n: int, k: int, most: int, taker: str) -> None:
-    """Raise ValueError, naming the n that fits, where `taker` does not take so many histograms."""
+    """Raise ValueError, naming the n that fits, where `taker` does not take so many
+    histograms.
+    """
     rows = number_of_candidates(n, k)
     if rows > most:
-        fits = bisect_right(range(n), most, key=lambda m: math.comb(m + k - 1, k - 1)) - 1
+        fits = (
+            bisect_right(range(n), most, key=lambda m: math.comb(m + k - 1, k - 1)) - 1
+        )
         raise ValueError(
-            f"n = {n} records over k = {k} categories have {rows} histograms, more than "
-            f"{most}; at k = {k} {taker} takes n up to {fits}"
+            f"n = {n} records over k = {k} categories have {rows} histograms, more than"
+            f" {most}; at k = {k} {taker} takes n up to {fits}"
         )
 
 
@@ -181,7 +205,8 @@ def _compositions(n: int, k: int) -> Whole:
 
 
 def neighbours(counts: ArrayLike) -> Whole:
-    """Return every histogram that one replaced record turns `counts` (k,) into, shape (m, k).
+    """Return every histogram that one replaced record turns `counts` (k,) into, shape
+    (m, k).
 
     m is the number of non-empty categories times k - 1. Book: `def-neighbours`.
 

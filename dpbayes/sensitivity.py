@@ -1,7 +1,8 @@
-"""How far one replaced record can move the posterior: local, global and smooth sensitivity.
+"""How far one replaced record can move the posterior: local, global and smooth
+sensitivity.
 
-The closed forms rest on phi(a) = psi(a, a + 1), increasing and concave: one record moved from
-category i to category j changes ln BC by phi(a_i - 1) + phi(a_j).
+The closed forms rest on phi(a) = psi(a, a + 1), increasing and concave: one record
+moved from category i to category j changes ln BC by phi(a_i - 1) + phi(a_j).
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ DISTANCES = ("hamming", "l1")
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains it.
+    """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains
+    it.
 
-    The first of the pair is `records_away` replaced records from the histogram that was asked for.
+    The first of the pair is `records_away` replaced records from the histogram that was
+    asked for.
 
     >>> found = local_sensitivity([3, 1], [1, 1])
     >>> round(found.value, 4), [x.tolist() for x in found.witness]
@@ -57,7 +60,9 @@ def _checked(
     return x, alpha, affinity_exponent(metric, float(alpha.sum() + x.sum()))
 
 
-def _smoothing(gamma: float, form: str, distance: str) -> Callable[[Floats, Whole], Floats]:
+def _smoothing(
+    gamma: float, form: str, distance: str
+) -> Callable[[Floats, Whole], Floats]:
     """Return F(LS, replaced records), its three options checked."""
     rate = _validate.positive("gamma", gamma)
     _validate.choice("form", form, FORMS)
@@ -77,17 +82,19 @@ def _pair(x: Whole, source: int, target: int) -> tuple[Whole, Whole]:
 def local_sensitivity(
     counts: ArrayLike, prior: ArrayLike, metric: Metric | str = "hellinger"
 ) -> Sensitivity:
-    """Return LS(x), the largest distance between the posterior of x and that of a neighbour.
+    """Return LS(x), the largest distance between the posterior of x and that of a
+    neighbour.
 
-    LS(x)^2 = max over i != j with x_i >= 1 of -expm1(phi(a_i - 1) + phi(a_j)), a = prior + x.
-    Source: D, sections 4.2.2 and 7.1; book: `def-local`. `counts` (k,) hold at least one record;
-    `metric` is "hellinger" or "published".
+    LS(x)^2 = max over i != j with x_i >= 1 of -expm1(phi(a_i - 1) + phi(a_j)), a =
+    prior + x. Source: D, sections 4.2.2 and 7.1; book: `def-local`. `counts` (k,) hold
+    at least one record; `metric` is "hellinger" or "published".
 
     >>> round(local_sensitivity([50, 50], [1, 1]).value, 12)
     0.070275628559
     """
     x, alpha, exponent = _checked(counts, prior, metric)
-    # Entry (i, j): ln BC between x and x with one record moved from i to j; inf if impossible.
+    # Entry (i, j): ln BC between x and x with one record moved from i to j; inf if
+    # impossible.
     leaving = np.full(x.shape, np.inf)
     leaving[x > 0] = one_step_affinity(alpha[x > 0] + (x[x > 0] - 1))
     table = leaving[:, None] + one_step_affinity(alpha + x)[None, :]
@@ -97,11 +104,14 @@ def local_sensitivity(
     return Sensitivity(value, _pair(x, int(source), int(target)))
 
 
-def global_sensitivity(n: int, prior: ArrayLike, metric: Metric | str = "hellinger") -> Sensitivity:
+def global_sensitivity(
+    n: int, prior: ArrayLike, metric: Metric | str = "hellinger"
+) -> Sensitivity:
     """Return GS, the largest local sensitivity over all histograms of n >= 1 records.
 
-    It is attained in a corner: a record leaves a category that held no other and enters an empty
-    one, or for k = 2 one with the other n - 1. Source: D, section 4.2.1; book: `thm-global`.
+    It is attained in a corner: a record leaves a category that held no other and enters
+    an empty one, or for k = 2 one with the other n - 1. Source: D, section 4.2.1; book:
+    `thm-global`.
 
     >>> round(global_sensitivity(100, [1, 1]).value, 12)
     0.338939760898
@@ -119,9 +129,16 @@ def _largest(n: int, prior: tuple[float, ...], metric: str) -> Sensitivity:
 
 
 def corners(n: int, alpha: Floats) -> list[Whole]:
-    """Return the histograms among which the global sensitivity is attained; `thm-global`."""
+    """Return the histograms among which the global sensitivity is attained;
+    `thm-global`.
+    """
     if alpha.size == 2:
-        return [np.array([1, n - 1]), np.array([n, 0]), np.array([n - 1, 1]), np.array([0, n])]
+        return [
+            np.array([1, n - 1]),
+            np.array([n, 0]),
+            np.array([n - 1, 1]),
+            np.array([0, n]),
+        ]
     unit = np.eye(alpha.size, dtype=np.int64)
     first, second, *_, last = np.argsort(alpha, kind="stable")
     return [unit[one] + (n - 1) * unit[last] for one in (first, second)]
@@ -135,18 +152,22 @@ def smooth_sensitivity(
     distance: str = "hamming",
     metric: Metric | str = "hellinger",
 ) -> Sensitivity:
-    """Return S(x) = max over histograms x'' of F(LS(x''), d(x, x'')), in O(k^2) whatever n is.
+    """Return S(x) = max over histograms x'' of F(LS(x''), d(x, x'')), in O(k^2)
+    whatever n is.
 
-    F = 1/(1/LS + gamma d) for form "reciprocal" (D, Definition 3; book: `def-smooth`) and
-    F = LS exp(-gamma d) for "exponential" (A, equation 1; book: `def-smooth-exponential`). d counts
-    replaced records ("hamming") or is the l1 distance of histograms ("l1"). `gamma` is positive.
+    F = 1/(1/LS + gamma d) for form "reciprocal" (D, Definition 3; book: `def-smooth`)
+    and F = LS exp(-gamma d) for "exponential" (A, equation 1; book:
+    `def-smooth-exponential`). d counts replaced records ("hamming") or is the l1
+    distance of histograms ("l1"). `gamma` is positive.
 
     >>> round(smooth_sensitivity([50, 50], [1, 1]).value, 12)
     0.070275628559
     """
     x, alpha, exponent = _checked(counts, prior, metric)
     smoothed, plans = _smoothing(gamma, form, distance), drains(x, alpha)
-    values = smoothed(distance_from_log_affinity(plans.affinity, exponent), plans.records)
+    values = smoothed(
+        distance_from_log_affinity(plans.affinity, exponent), plans.records
+    )
     best = int(np.argmax(values))
     i, j, given, also_given, records = (int(part[best]) for part in plans[:5])
     there = x.copy()
@@ -166,9 +187,11 @@ def profile(
     distance: str = "hamming",
     metric: Metric | str = "hellinger",
 ) -> Floats:
-    """Return LS, or S when `smooth`, of (x, n - x) for x = 0 … n at once, in O(n); k = 2.
+    """Return LS, or S when `smooth`, of (x, n - x) for x = 0 … n at once, in O(n); k =
+    2.
 
-    Source: D, Figure 1; book: `fig-sensitivity`. Arguments as in `smooth_sensitivity`; n >= 1.
+    Source: D, Figure 1; book: `fig-sensitivity`. Arguments as in `smooth_sensitivity`;
+    n >= 1.
 
     >>> profile(2, [1, 1]).round(6)
     array([0.408607, 0.408607, 0.408607])
@@ -178,7 +201,9 @@ def profile(
     smoothed = _smoothing(gamma, form, distance)
     # step[x]: ln BC between (x, n - x) and (x + 1, n - x - 1).
     x = np.arange(size, dtype=np.float64)
-    step = one_step_affinity(alpha[0] + x) + one_step_affinity(alpha[1] + (size - 1 - x))
+    step = one_step_affinity(alpha[0] + x) + one_step_affinity(
+        alpha[1] + (size - 1 - x)
+    )
     padded = np.concatenate(([0.0], step, [0.0]))
     exponent = affinity_exponent(metric, float(alpha.sum() + size))
     local = distance_from_log_affinity(np.minimum(padded[:-1], padded[1:]), exponent)
@@ -191,7 +216,8 @@ def profile(
 
 
 class Drains(NamedTuple):
-    """Candidate maximisers: i and j give `from_source` and `from_target` records to a third cell.
+    """Candidate maximisers: i and j give `from_source` and `from_target` records to a
+    third cell.
 
     For k = 2 they give them to each other. After that one record moves from i to j.
     """
@@ -213,9 +239,10 @@ def drains(x: Whole, alpha: Floats) -> Drains:
 
 
 def _drains(x: Whole) -> tuple[Whole, ...]:
-    # LS along a draining segment is extremal at its ends, so each cell gives up nothing or all it
-    # can: the source keeps the one record that moves. An empty source first receives that record,
-    # from the target if the target gives anything, else from a third cell.
+    # LS along a draining segment is extremal at its ends, so each cell gives up nothing
+    # or all it can: the source keeps the one record that moves. An empty source first
+    # receives that record, from the target if the target gives anything, else from a
+    # third cell.
     i, j = np.nonzero(~np.eye(x.size, dtype=bool))
     empty, nothing = x[i] == 0, np.zeros_like(i)
     none, most = np.where(empty, -1, nothing), np.where(empty, -1, x[i] - 1)
@@ -232,8 +259,12 @@ def _drains(x: Whole) -> tuple[Whole, ...]:
 def _drains_two(x: Whole) -> tuple[Whole, ...]:
     # Seven places at most: plain numbers are sorted faster than arrays.
     n, here = int(x.sum()), int(x[0])
-    first = sorted({one for one in (here, here - 1, here + 1, 0, 1, n - 1, n) if 0 <= one <= n})
-    moved = [(0, one) for one in first if one > 0] + [(1, n - one) for one in first if one < n]
+    first = sorted(
+        {one for one in (here, here - 1, here + 1, 0, 1, n - 1, n) if 0 <= one <= n}
+    )
+    moved = [(0, one) for one in first if one > 0] + [
+        (1, n - one) for one in first if one < n
+    ]
     source, at_source = np.array(moved, dtype=np.int64).reshape(-1, 2).T
     gives = x[source] - at_source
     return source, 1 - source, gives, -gives, np.abs(gives)

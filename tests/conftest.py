@@ -1,4 +1,6 @@
-"""What tests of several folders begin with: books of tiny notebooks, tables with an account."""
+"""What tests of several folders begin with: books of tiny notebooks, tables with an
+account.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def write_project(root: Path) -> Path:
-    """Write a book with one notebook and one page that quotes it, and return its root."""
+    """Write a book with one notebook and one page that quotes it, and return its
+    root."""
     (root / "_toc.yml").touch()
     write_tiny(root / "notebooks", "part/tiny")
     book = root / "book"
@@ -73,13 +76,17 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def picky(checkout: Path) -> Path:
     """Return a checkout whose one notebook refuses n = 4; it is the working folder."""
-    write_tiny(checkout / "notebooks", "part/tiny", "assert n != 4, 'four is not for us'")
+    write_tiny(
+        checkout / "notebooks", "part/tiny", "assert n != 4, 'four is not for us'"
+    )
     return checkout
 
 
 @pytest.fixture
 def purse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty working folder in which accounts can be made; their keys are kept there."""
+    """Return an empty working folder in which accounts can be made; their keys are kept
+    there.
+    """
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -95,7 +102,9 @@ def two_people(purse: Path) -> Path:
 
 @pytest.fixture
 def clinic(purse: Path) -> Path:
-    """Return a folder with a table of seventy people, a plan for it and its account of 1.2."""
+    """Return a folder with a table of seventy people, a plan for it and its account of
+    1.2.
+    """
     pytest.importorskip("duckdb")
     from tests.tables.clinic import opened  # the keys' folder is known now
 

@@ -1,11 +1,13 @@
-"""Elementary functions that differ in the last digit, as on another processor or library build.
+"""Elementary functions that differ in the last digit, as on another processor or
+library build.
 
     python -m pytest -p tests.jitter dpbayes tests/laws tests/mechanisms
 
-Whatever numpy's, scipy's and Python's logarithms, exponentials and their kin return is moved to the
-next float above or below, or left alone. Which of the three is decided by the bits of the value, so
-that a value always moves alike and every run is the same. A doctest or a test that fails so asks
-for digits that do not travel. Values that are exact everywhere, 0 and 1 among them, stay.
+Whatever numpy's, scipy's and Python's logarithms, exponentials and their kin return is
+moved to the next float above or below, or left alone. Which of the three is decided by
+the bits of the value, so that a value always moves alike and every run is the same. A
+doctest or a test that fails so asks for digits that do not travel. Values that are
+exact everywhere, 0 and 1 among them, stay.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ MOVED: dict[Any, tuple[str, ...]] = {
     math: ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "lgamma", "gamma"),
 }  # fmt: skip
 GOLDEN = 0x9E3779B97F4A7C15  # 2^64 by the golden ratio: mixes neighbouring floats
-SHIFTS = np.array([-1, 1, 0, 0], dtype=np.int64)  # units in the last place, half of all stay
+SHIFTS = np.array(
+    [-1, 1, 0, 0], dtype=np.int64
+)  # units in the last place, half of all stay
 
 
 def moved(values: Any) -> Any:
@@ -50,7 +54,9 @@ def moved_one(value: float) -> float:
 
 
 def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose floats are moved; what it writes elsewhere stays as it is."""
+    """Return a function whose floats are moved; what it writes elsewhere stays as it
+    is.
+    """
 
     @functools.wraps(function)
     def moving(*arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Steps, splits, means, crossovers and plans against the papers' tables, draws and enumeration."""
+"""Steps, splits, means, crossovers and plans against the papers' tables, draws and
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from dpbayes.laws.sum_zero import LatticeNoise
 
 # D, Tables 1 and 2, at epsilon = 1; the paper cuts digits off instead of rounding.
 TABLES = {
-    2.0: ([0.19673467014, 0.11932560927, 0.07237464051], [0.31606027941, 0.19170024978]),
+    2.0: (
+        [0.19673467014, 0.11932560927, 0.07237464051],
+        [0.31606027941, 0.19170024978],
+    ),
     1.0: ([0.31606027941, 0.11627207896, 0.04277410743], [0.43233235838, 0.1590461864]),
 }
 
@@ -52,7 +57,10 @@ def test_step_probabilities_at_the_ends_of_the_range() -> None:
 
 
 @pytest.mark.slow
-@given(st.integers(0, 10_000), st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any))
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any),
+)
 def test_split_keeps_every_record(n, weights):
     shares = np.array(weights) / sum(weights)
     whole = dp.split(n, shares)
@@ -63,7 +71,12 @@ def test_split_keeps_every_record(n, weights):
 def test_split_is_exact_for_whole_shares_and_sums_to_n_for_rounded_ones():
     assert dp.split(100, [0.29, 0.71]).tolist() == [29, 71]
     assert dp.split(300, [0.3, 0.3, 0.4]).tolist() == [90, 90, 120]
-    for shares in ([1 / 3] * 3, [0.3333333333] * 3, [0.3333333334] * 3, [0.5, 0.5 + 5e-10, 0.0]):
+    for shares in (
+        [1 / 3] * 3,
+        [0.3333333333] * 3,
+        [0.3333333334] * 3,
+        [0.5, 0.5 + 5e-10, 0.0],
+    ):
         for n in (10**12, 10**16):
             parts = dp.split(n, shares)
             assert (int(parts.sum()), parts.min() >= 0) == (n, True)
@@ -88,16 +101,23 @@ def test_crossover_finds_the_record_where_the_order_changes():
     found = dp.crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 100, 6))
     n = found.size
     assert (found.first_winner, found.changes) == ("expMech-smooth", ((n, "lapMech"),))
-    means = [dp.mean_distances(m, [0.5, 0.5], [1, 1], [n - 1, n]) for m in (smooth, laplace)]
+    means = [
+        dp.mean_distances(m, [0.5, 0.5], [1, 1], [n - 1, n]) for m in (smooth, laplace)
+    ]
     assert np.sign(means[0] - means[1]).tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 9.0])
 def test_mechanisms_that_are_the_same_tie(epsilon) -> None:
     # With one record the smooth sensitivity is the global one, whatever gamma is.
-    first, second = (dp.mechanism("expMech-smooth", epsilon, gamma=g) for g in (0.5, 0.5000001))
+    first, second = (
+        dp.mechanism("expMech-smooth", epsilon, gamma=g) for g in (0.5, 0.5000001)
+    )
     found = dp.crossover(first, second, [0.5, 0.5], [1, 1], [1])
-    assert (found.first_winner, found.changes) == (first.name, ())  # another factor, not a tie
+    assert (found.first_winner, found.changes) == (
+        first.name,
+        (),
+    )  # another factor, not a tie
     found = dp.crossover(first, first, [0.5, 0.5], [1, 1], [1, 2, 5])
     assert (found.first_winner, found.changes, found.size) == ("tie", (), None)
 
@@ -118,7 +138,9 @@ def test_what_is_drawn_decides_no_crossover() -> None:
         dp.crossover(drawn, listed, [0.5, 0.5], [1, 1], [2, 100])
     assert dp.crossover(drawn, listed, [0.5, 0.5], [1, 1], [2, 4]).first_winner == "a"
     sure = known("a", 0.0, 1e-3, "series")
-    assert dp.crossover(sure, listed, [0.5, 0.5], [1, 1], [2, 100]).changes == ((50, "tie"),)
+    assert dp.crossover(sure, listed, [0.5, 0.5], [1, 1], [2, 100]).changes == (
+        (50, "tie"),
+    )
 
 
 def test_an_order_may_change_by_way_of_a_tie() -> None:
@@ -126,7 +148,11 @@ def test_an_order_may_change_by_way_of_a_tie() -> None:
         return "a" if n < 13 else "tie" if n < 17 else "b"
 
     for middle in (10, 15):
-        assert order_changes([1, middle, 40], order) == [(1, "a"), (13, "tie"), (17, "b")]
+        assert order_changes([1, middle, 40], order) == [
+            (1, "a"),
+            (13, "tie"),
+            (17, "b"),
+        ]
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.7), (3, 1.0), (4, 2.5)])
@@ -178,13 +204,18 @@ def test_the_number_is_enough_for_it_and_beyond(shares: list[float]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"epsilon": 1e-6}, "epsilon must spread the noise over at most 4000000 counts"),
+        (
+            {"epsilon": 1e-6},
+            "epsilon must spread the noise over at most 4000000 counts",
+        ),
         ({"error": 1e-9}, "error must be larger: more than 4503599627370496 records"),
     ],
 )
 def test_refusals_name_the_argument(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        dp.records_needed(**{"error": 0.1, "epsilon": 1.0, "shares": [0.5, 0.5]} | arguments)
+        dp.records_needed(
+            **{"error": 0.1, "epsilon": 1.0, "shares": [0.5, 0.5]} | arguments
+        )
 
 
 def test_one_record_may_be_enough_and_then_none_is_as_well():

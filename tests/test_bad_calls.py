@@ -1,8 +1,10 @@
-"""Bad calls of every public function and every command: all refused, in the one form, at once.
+"""Bad calls of every public function and every command: all refused, in the one form,
+at once.
 
-A bad call is a good one with one argument exchanged for a value its kind forbids. It must end in a
-ValueError or TypeError whose message names the argument, the value and what is allowed. The good
-calls follow from the signatures: `PARAMETERS` says what a parameter of that name takes.
+A bad call is a good one with one argument exchanged for a value its kind forbids. It
+must end in a ValueError or TypeError whose message names the argument, the value and
+what is allowed. The good calls follow from the signatures: `PARAMETERS` says what a
+parameter of that name takes.
 """
 
 from __future__ import annotations
@@ -40,7 +42,20 @@ class _NoArray:
 
 
 WORDS = ("", "nan", "1", "no such word", b"1", b"l1")
-OTHERS = (None, (), [], {}, {1}, object(), _NoArray(), float, len, np.ma.masked, math.nan, HUGE)
+OTHERS = (
+    None,
+    (),
+    [],
+    {},
+    {1},
+    object(),
+    _NoArray(),
+    float,
+    len,
+    np.ma.masked,
+    math.nan,
+    HUGE,
+)
 NUMBERS: tuple[Any, ...] = (
     *OTHERS, *WORDS, True, np.bool_(True), 1j, np.complex128(1), [1.0], np.array([1.0]),
     bytearray(b"1"), math.inf, -math.inf, np.float32("nan"), -HUGE, 10**5000,
@@ -57,13 +72,23 @@ ARRAYS: tuple[Any, ...] = (
 POSITIVE = (*NUMBERS, 0, 0.0, -1.0, -0.0, np.float64(-2))
 UNIT = (*NUMBERS, -0.5, 1.5, 2)
 VECTOR = (*ARRAYS, 1, 1.0, [])
-COUNTS = (*VECTOR, [5], [1.5, 2], [-1, 5], [2**62] * 5, [2**63, 1], [1e300, 1], [2**62] * 4 + [7])
+COUNTS = (
+    *VECTOR,
+    [5],
+    [1.5, 2],
+    [-1, 5],
+    [2**62] * 5,
+    [2**63, 1],
+    [1e300, 1],
+    [2**62] * 4 + [7],
+)
 PARAMETER = (*VECTOR, [1.0], [0, 1], [1, -1], [-0.0, 1])
 PRIOR = (*PARAMETER, [[1, 1], [1, 1]], [1e308, 1e308])
 BAD: dict[str, tuple[Any, ...]] = {
     "number": NUMBERS,
     "positive": POSITIVE,
-    "epsilon": tuple(v for v in POSITIVE if not isinstance(v, str)),  # text is read as a decimal
+    # text is read as a decimal
+    "epsilon": tuple(v for v in POSITIVE if not isinstance(v, str)),
     "at least 0": (*NUMBERS, -1.0, -1e-300),
     "open unit": (*UNIT, 0.0, 1.0),
     "unit": UNIT,
@@ -169,7 +194,8 @@ UNCALLED = {
     "State", "Stream", "Plan", "TableError", "create_account", "open_account",
     "read_plan",
 }  # fmt: skip
-# What a message may call an argument, or an argument whose bad values it takes for another's.
+# What a message may call an argument, or an argument whose bad values it takes for
+# another's.
 ALIASES = {
     "prior": "counts", "cube": "counts", "q": "query", "pmf": "masses", "counts_out": "counts",
 }  # fmt: skip
@@ -195,19 +221,32 @@ def call(name: str, function: Callable[..., Any], *given: str) -> Call:
 
 
 def calls() -> list[Call]:
-    """Every public function, value object and mechanism, and the methods of their results."""
+    """Every public function, value object and mechanism, and the methods of their
+    results.
+    """
     audit = dp.audit(GEOMETRIC, 3, [1, 1])
     series = ExponentialLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
     methods = [
         audit.delta, audit.curve, LISTED.quantile, LISTED.probability, LISTED.mean_distance,
         LISTED.sample, series.probability, series.sample,
     ]  # fmt: skip
-    names = [(home, name) for home in (dp, qu) for name in home.__all__ if name not in UNCALLED]
+    names = [
+        (home, name)
+        for home in (dp, qu)
+        for name in home.__all__
+        if name not in UNCALLED
+    ]
     found = [call(name, getattr(home, name)) for home, name in dict.fromkeys(names)]
-    found += [call(f"{type(one.__self__).__name__}.{one.__name__}", one) for one in methods]
+    found += [
+        call(f"{type(one.__self__).__name__}.{one.__name__}", one) for one in methods
+    ]
     found.append(call("profile", profile))
     for name, make in dp.REGISTRY.items():
-        own = [w for w in inspect.signature(make).parameters if w in PARAMETERS and w != "name"]
+        own = [
+            w
+            for w in inspect.signature(make).parameters
+            if w in PARAMETERS and w != "name"
+        ]
         made = functools.partial(dp.mechanism, name)
         found += [call(name, make, "epsilon", w)._replace(function=made) for w in own]
         found.append(call(f"law of {name}", dp.mechanism(name, 1.0).law))
@@ -216,7 +255,9 @@ def calls() -> list[Call]:
 
 def bad_values(kind: str) -> list[Any]:
     known = BAD[kind.removesuffix(" or None")]
-    return [value for value in known if value is not None or not kind.endswith("or None")]
+    return [
+        value for value in known if value is not None or not kind.endswith("or None")
+    ]
 
 
 def bad_calls() -> list[tuple[Call, str, Any]]:
@@ -235,7 +276,8 @@ class Hang(BaseException):
 
 @contextmanager
 def limited(seconds: float = 60.0) -> Iterator[None]:
-    """Interrupt what takes longer than this, which is long enough for a busy machine."""
+    """Interrupt what takes longer than this, which is long enough for a busy
+    machine."""
 
     def stop(number: int, frame: Any) -> None:
         raise Hang
@@ -283,7 +325,9 @@ def complaints(chosen: list[tuple[Call, str, Any]]) -> list[str]:
 def test_the_good_call_is_accepted(one: Call) -> None:
     with limited():
         if {"source", "table"} & set(one.good):
-            with pytest.raises(ValueError, match=r"got 'no such file\.csv', which is none"):
+            with pytest.raises(
+                ValueError, match=r"got 'no such file\.csv', which is none"
+            ):
                 one.function(**one.good)
         else:
             one.function(**one.good)
@@ -352,10 +396,14 @@ def commands(folder: Path) -> list[list[str]]:
     for bad, line in itertools.product(ARGUMENTS, LINES.splitlines()):
         words = line.replace("{folder}", str(folder)).split(" ")
         if ("-p n=" in line or "--jobs" in line) and bad.isdigit() and bad != "0":
-            continue  # a whole number of any length: what a notebook makes of it is its own affair
+            # a whole number of any length: what a notebook makes of it is its own
+            # affair
+            continue
         if bad == "1;2" and "-g n={}" in line:
             continue
-        found.append([word.replace("{?}", bad or "?").replace("{}", bad) for word in words])
+        found.append(
+            [word.replace("{?}", bad or "?").replace("{}", bad) for word in words]
+        )
     return found
 
 
@@ -372,7 +420,9 @@ def refused(line: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.slow
-def test_bad_commands_are_refused(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_commands_are_refused(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = commands(checkout)
     assert set(COMMANDS) == {line[0] for line in lines} & set(COMMANDS)
     assert [said for line in lines if (said := refused(line, capsys))] == []

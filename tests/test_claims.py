@@ -1,7 +1,9 @@
-"""Every verdict of the page of claims, recomputed from the package; one test for each claim.
+"""Every verdict of the page of claims, recomputed from the package; one test for each
+claim.
 
-Each test works out from fresh numbers whether the claim holds as written, and whether it holds in
-the corrected form that its entry states. The verdict that follows must be the one on the page.
+Each test works out from fresh numbers whether the claim holds as written, and whether
+it holds in the corrected form that its entry states. The verdict that follows must be
+the one on the page.
 """
 
 from __future__ import annotations
@@ -30,19 +32,25 @@ from dpbook.board import Claim, read_claims, without_evidence
 ROOT = Path(__file__).parents[1]
 CLAIMS = {
     claim.id: claim
-    for claim in read_claims((ROOT / "book" / "claims" / "claims.yml").read_text("utf-8"))
+    for claim in read_claims(
+        (ROOT / "book" / "claims" / "claims.yml").read_text("utf-8")
+    )
 }
 FLAT = [1.0, 1.0]
 TENTH, HALF = [0.1, 0.9], [0.5, 0.5]
 
 
 def check_no_verdict(claim: str, found: bool) -> None:
-    """Assert that what cannot be false is listed as such, and that what its entry tells is so."""
+    """Assert that what cannot be false is listed as such, and that what its entry tells
+    is so.
+    """
     assert found
     assert CLAIMS[claim].verdict == "no verdict"
 
 
-def check(claim: str, as_written: bool, corrected: bool = False, undecided: bool = False) -> None:
+def check(
+    claim: str, as_written: bool, corrected: bool = False, undecided: bool = False
+) -> None:
     """Assert that the page gives the verdict that the numbers give."""
     verdict = "holds" if as_written else "holds corrected" if corrected else "false"
     assert CLAIMS[claim].verdict == ("open" if undecided else verdict)
@@ -58,7 +66,9 @@ def last_change(a: dp.Mechanism, b: dp.Mechanism, shares: list[float], sizes: It
     return found.changes[-1][0] if found.changes else None
 
 
-def mean(mechanism: dp.Mechanism, counts: list[int], prior: list[float] | None = None) -> float:
+def mean(
+    mechanism: dp.Mechanism, counts: list[int], prior: list[float] | None = None
+) -> float:
     return mechanism.law(counts, prior or [1.0] * len(counts)).mean_distance()
 
 
@@ -72,7 +82,9 @@ def falls(values: list[float]) -> bool:
 
 def names_of_functions(path: Path) -> set[str]:
     return {
-        node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)
+        node.name
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
     }
 
 
@@ -85,26 +97,36 @@ def test_each_claim_names_a_test_that_exists(claim: Claim) -> None:
     assert name.startswith(f"test_{letter}_")
 
 
-def test_each_piece_of_evidence_comes_from_a_notebook_of_the_book(tmp_path: Path) -> None:
+def test_each_piece_of_evidence_comes_from_a_notebook_of_the_book(
+    tmp_path: Path,
+) -> None:
     for claim in CLAIMS.values():
         for evidence in claim.evidence:
-            assert (ROOT / "notebooks" / f"{evidence.partition('::')[0]}.ipynb").is_file(), evidence
+            assert (
+                ROOT / "notebooks" / f"{evidence.partition('::')[0]}.ipynb"
+            ).is_file(), evidence
     first = CLAIMS["A-C1"]
     assert len(without_evidence([first], tmp_path)) == len(first.evidence)
 
 
 @pytest.mark.slow
 def test_a_c1_wins_from_650_records() -> None:
-    lap, sizes = dp.mechanism("lapMech", 0.8), np.unique(np.geomspace(20, 3000, 25).astype(int))
+    lap, sizes = (
+        dp.mechanism("lapMech", 0.8),
+        np.unique(np.geomspace(20, 3000, 25).astype(int)),
+    )
     slipped = last_change(delta_mechanism(distance="l1", metric="published"), lap, TENTH, sizes,
                           dp.hellinger_published)  # fmt: skip
     l1 = last_change(delta_mechanism(distance="l1"), lap, TENTH, sizes)
     hamming = last_change(delta_mechanism(), lap, TENTH, sizes)
     assert (slipped, l1, hamming) == (645, 1405, 1645)
     ours = delta_mechanism(distance="l1", metric="published")
-    every = dp.crossover(ours, lap, TENTH, FLAT, range(640, 670), dp.hellinger_published)
+    every = dp.crossover(
+        ours, lap, TENTH, FLAT, range(640, 670), dp.hellinger_published
+    )
     assert every.changes == ((645, ours.name), (653, lap.name), (655, ours.name))
-    # One record of five is a tenth, rounded: besides the three changes near the turn there are two.
+    # One record of five is a tenth, rounded: besides the three changes near the turn
+    # there are two.
     every = dp.crossover(ours, lap, TENTH, FLAT, range(2, 676), dp.hellinger_published)
     assert [n for n, _ in every.changes if n < 615] == [5, 6]
     assert "in all" not in CLAIMS["A-C1"].finding
@@ -127,11 +149,18 @@ def test_a_c2_wins_for_large_data() -> None:
 
 def test_a_c3_error_falls_with_size() -> None:
     names = ("lapMech", "ilapMech", "geometric")
-    mechanisms = [delta_mechanism(distance="l1"), *(dp.mechanism(name, 0.8) for name in names)]
+    mechanisms = [
+        delta_mechanism(distance="l1"),
+        *(dp.mechanism(name, 0.8) for name in names),
+    ]
     sizes = [10, 30, 100, 300, 1000, 3000, 10000]
     means = [dp.mean_distances(m, TENTH, FLAT, sizes) for m in mechanisms]
     falls = all(np.all(np.diff(values) < 0) for values in means)
-    check("A-C3", falls, corrected=all(np.all(np.diff(values[3:]) < 0) for values in means))
+    check(
+        "A-C3",
+        falls,
+        corrected=all(np.all(np.diff(values[3:]) < 0) for values in means),
+    )
 
 
 @pytest.mark.slow
@@ -144,9 +173,16 @@ def test_a_c4_growing_prior_turns_the_order() -> None:
 
 
 def counterexample() -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Return delta(20) and the actual epsilon of A's mechanism, at 50 digits and from scratch."""
+    """Return delta(20) and the actual epsilon of A's mechanism, at 50 digits and from
+    scratch.
+    """
     with mpmath.workdps(50):
-        n, a, epsilon, delta = 100, mpmath.mpf("1e-6"), mpmath.mpf(20), mpmath.mpf("1e-8")
+        n, a, epsilon, delta = (
+            100,
+            mpmath.mpf("1e-6"),
+            mpmath.mpf(20),
+            mpmath.mpf("1e-8"),
+        )
         gamma = mpmath.log(1 - epsilon / (2 * mpmath.log(delta / (2 * (n + 1)))))
         whole = [mpmath.loggamma(a + x) for x in range(n + 1)]
         half = [mpmath.loggamma(a + mpmath.mpf(x) / 2) for x in range(2 * n + 1)]
@@ -156,18 +192,28 @@ def counterexample() -> tuple[mpmath.mpf, mpmath.mpf]:
             log_bc -= (whole[x] + whole[n - x] + whole[y] + whole[n - y]) / 2
             return mpmath.sqrt(-mpmath.expm1(log_bc)) if x != y else mpmath.mpf(0)
 
-        local = [max(distance(x, y) for y in (x - 1, x + 1) if 0 <= y <= n) for x in range(n + 1)]
+        local = [
+            max(distance(x, y) for y in (x - 1, x + 1) if 0 <= y <= n)
+            for x in range(n + 1)
+        ]
 
         def law(x: int) -> list[mpmath.mpf]:
             # One replaced record is an l1 distance of 2.
-            smooth = max(local[y] * mpmath.exp(-2 * gamma * abs(x - y)) for y in range(n + 1))
-            weights = [mpmath.exp(-epsilon * distance(x, y) / (2 * smooth)) for y in range(n + 1)]
+            smooth = max(
+                local[y] * mpmath.exp(-2 * gamma * abs(x - y)) for y in range(n + 1)
+            )
+            weights = [
+                mpmath.exp(-epsilon * distance(x, y) / (2 * smooth))
+                for y in range(n + 1)
+            ]
             total = mpmath.fsum(weights)
             return [weight / total for weight in weights]
 
         p, q = law(98), law(97)
         factor = mpmath.exp(epsilon)
-        excess = mpmath.fsum(max(s - factor * t, mpmath.mpf(0)) for s, t in zip(p, q, strict=True))
+        excess = mpmath.fsum(
+            max(s - factor * t, mpmath.mpf(0)) for s, t in zip(p, q, strict=True)
+        )
         return excess, max(abs(mpmath.log(s / t)) for s, t in zip(p, q, strict=True))
 
 
@@ -193,9 +239,16 @@ def test_a_c5_hamming_theorem_with_replaced_records_is_false() -> None:
 
 @pytest.mark.slow
 def test_a_c5_two_theorem_at_two_and_three_categories_is_open() -> None:
-    # The settings of the kept search that come closest are audited again, with exact distances.
-    text = resources.files("dpbayes").joinpath("data", "theorem-search.csv").read_text("utf-8")
-    blocks = [b for b in csv.DictReader(text.splitlines()) if b["distance"] == "hamming"]
+    # The settings of the kept search that come closest are audited again, with exact
+    # distances.
+    text = (
+        resources.files("dpbayes")
+        .joinpath("data", "theorem-search.csv")
+        .read_text("utf-8")
+    )
+    blocks = [
+        b for b in csv.DictReader(text.splitlines()) if b["distance"] == "hamming"
+    ]
     refuted = False
     for k in (2, 3):
         rows = [b for b in blocks if b["k"] == str(k)]
@@ -212,7 +265,8 @@ def test_a_c5_two_theorem_at_two_and_three_categories_is_open() -> None:
             refuted = refuted or ratio > 1.0
     # The search finds what is there: with four categories it met violations.
     assert sum(int(b["violations"]) for b in blocks if b["k"] == "4") > 1000
-    # What is proved for every n is weaker than what is claimed, so nothing decides the question.
+    # What is proved for every n is weaker than what is claimed, so nothing decides the
+    # question.
     setting = dp.mechanism("expMech-delta", 20.0, delta=1e-8)
     proved = proved_guarantee(setting, 100, 2).epsilon <= 20.0
     check("A-C5-two", as_written=proved, undecided=not refuted and not proved)
@@ -246,7 +300,9 @@ def test_a_fw1_formula_for_the_accuracy() -> None:
         counts = dp.split(n, [0.3, 0.7])
         predicted = predict(delta_mechanism(), counts, FLAT)
         exact = delta_mechanism().law(counts, FLAT).mean_distance()
-        errors.append([exact / predicted.mean_distance - 1, exact / predicted.corrected - 1])
+        errors.append(
+            [exact / predicted.mean_distance - 1, exact / predicted.corrected - 1]
+        )
     ratios = np.array(errors[0]) / np.array(errors[1])
     check_no_verdict("A-FW1", bool(np.allclose(ratios, [2.0, 4.0], rtol=0.02)))
 
@@ -256,7 +312,9 @@ def test_a_fw2_less_noise_by_calibration() -> None:
     smooth = dp.mechanism("expMech-smooth", 1.0)
     tuned = dp.calibrate(smooth, 60, FLAT, 1.0)
     private = dp.audit(tuned, 60, FLAT).epsilon <= 1.0 + 1e-9
-    check_no_verdict("A-FW2", private and mean(tuned, [30, 30]) < mean(smooth, [30, 30]))
+    check_no_verdict(
+        "A-FW2", private and mean(tuned, [30, 30]) < mean(smooth, [30, 30])
+    )
 
 
 def test_a_fw3_another_score_can_do_better() -> None:
@@ -264,9 +322,12 @@ def test_a_fw3_another_score_can_do_better() -> None:
     errors = {}
     for score in ("hellinger", "squared-hellinger"):
         tuned = dp.calibrate(ScoredExponential(1.0, score, 1.0), n, FLAT, 1.0)
-        laws = np.array([tuned.law([x, n - x], FLAT).probabilities for x in range(n + 1)])
+        laws = np.array(
+            [tuned.law([x, n - x], FLAT).probabilities for x in range(n + 1)]
+        )
         errors[score] = (laws * yardstick).sum(axis=1).mean()
-    # In another setting a score by distance does come near the geometric mechanism, and passes it.
+    # In another setting a score by distance does come near the geometric mechanism, and
+    # passes it.
     few = dp.calibrate(dp.mechanism("expMech-smooth", 0.05, gamma=0.3), 4, FLAT, 0.05)
     assert mean(few, [2, 2]) < mean(dp.mechanism("geometric", 0.05), [2, 2])
     check_no_verdict("A-FW3", errors["squared-hellinger"] < errors["hellinger"])
@@ -279,23 +340,31 @@ def draft_pair() -> tuple[dp.Mechanism, dp.Mechanism]:
 
 def first_lost(k: int) -> int:
     own, other = draft_pair()
-    return next(k * s for s in range(1, 20) if mean(own, [s] * k) > mean(other, [s] * k))
+    return next(
+        k * s for s in range(1, 20) if mean(own, [s] * k) > mean(other, [s] * k)
+    )
 
 
 def test_b_c1_wins_below_12_and_15_records() -> None:
     check("B-C1", as_written=(first_lost(2), first_lost(3)) == (12, 15))
     # Where the records do not divide evenly it loses earlier.
     nearly = {
-        k: dp.crossover(*draft_pair(), [1 / k] * k, [1.0] * k, range(2, 25)).changes for k in (2, 3)
+        k: dp.crossover(*draft_pair(), [1 / k] * k, [1.0] * k, range(2, 25)).changes
+        for k in (2, 3)
     }
-    assert {k: [n for n, _ in changes] for k, changes in nearly.items()} == {2: [11], 3: [13]}
+    assert {k: [n for n, _ in changes] for k, changes in nearly.items()} == {
+        2: [11],
+        3: [13],
+    }
 
 
 def test_b_c2_dimensions_hardly_matter() -> None:
     lost = [first_lost(k) for k in (2, 3, 4)]
     means = [[mean(m, [3] * k) for m in draft_pair()] for k in (2, 3, 4)]
     both_grow = all(
-        later > earlier for one in zip(*means, strict=True) for earlier, later in pairwise(one)
+        later > earlier
+        for one in zip(*means, strict=True)
+        for earlier, later in pairwise(one)
     )
     check("B-C2", as_written=both_grow and max(lost) - min(lost) <= 4)
 
@@ -311,10 +380,15 @@ def test_b_c3_wins_on_uniform_data() -> None:
 
 @pytest.mark.slow
 def test_b_c4_larger_priors_favour_the_distance() -> None:
-    own, other = dp.mechanism("expMech-delta", 0.8, delta=5e-4), dp.mechanism("ilapMech", 0.8)
+    own, other = (
+        dp.mechanism("expMech-delta", 0.8, delta=5e-4),
+        dp.mechanism("ilapMech", 0.8),
+    )
     better = [mean(own, [10] * 3, [float(a)] * 3) for a in (20, 40, 76)]
     assert better == sorted(better, reverse=True)
-    wins = {s: len(prior_crossings(own, other, [s] * 3, 0.5, 80.0)) == 1 for s in (5, 10)}
+    wins = {
+        s: len(prior_crossings(own, other, [s] * 3, 0.5, 80.0)) == 1 for s in (5, 10)
+    }
     strongest = np.geomspace(1e-3, 1e6, 19)  # the ratio tends to 1.083
     thirty = [[mean(m, [10] * 3, [a] * 3) for a in strongest] for m in (own, other)]
     assert min(np.divide(*thirty)) > 1.08
@@ -343,19 +417,30 @@ SMALL = [([x, n - x], prior, epsilon) for n in (2, 5, 8) for x in range(n + 1)
 
 @pytest.fixture(scope="module")
 def small_scores() -> list[object]:
-    return [score_law(dp.mechanism("expMech-delta", e, delta=1e-6), x, a) for x, a, e in SMALL]
+    return [
+        score_law(dp.mechanism("expMech-delta", e, delta=1e-6), x, a)
+        for x, a, e in SMALL
+    ]
 
 
 @pytest.mark.slow
 def test_c_l1_sliding_lemma(small_scores: list[object]) -> None:
-    holds = {r: all(sliding(s, r).holds for s in small_scores) for r in ("printed", "formula")}
+    holds = {
+        r: all(sliding(s, r).holds for s in small_scores)
+        for r in ("printed", "formula")
+    }
     check("C-L1", as_written=holds["printed"], corrected=holds["formula"])
 
 
 @pytest.mark.slow
 def test_c_l2_dilation_lemma(small_scores: list[object]) -> None:
-    holds = {r: all(dilation(s, r).holds for s in small_scores) for r in ("printed", "formula")}
-    three = score_law(dp.mechanism("expMech-delta", 4.3, delta=1e-8), [30, 34, 36], [1.0] * 3)
+    holds = {
+        r: all(dilation(s, r).holds for s in small_scores)
+        for r in ("printed", "formula")
+    }
+    three = score_law(
+        dp.mechanism("expMech-delta", 4.3, delta=1e-8), [30, 34, 36], [1.0] * 3
+    )
     assert three.tail > 9 * 0.5e-8
     check("C-L2", as_written=holds["printed"], corrected=holds["formula"])
 
@@ -364,23 +449,31 @@ def test_c_f1_local_sensitivity_at_the_truth() -> None:
     attained = []
     for x in ([7, 3], [0, 9], [4, 3, 2], [6, 1, 0]):
         outputs = 1.0 + dp.compositions(sum(x), len(x))
-        scores = [dp.hellinger(1.0 + np.array(y), outputs) for y in [x, *dp.neighbours(x).tolist()]]
+        scores = [
+            dp.hellinger(1.0 + np.array(y), outputs)
+            for y in [x, *dp.neighbours(x).tolist()]
+        ]
         changes = np.max([np.abs(score - scores[0]) for score in scores[1:]], axis=0)
-        attained.append(np.isclose(changes.max(), changes[np.argmin(scores[0])], rtol=1e-12))
+        attained.append(
+            np.isclose(changes.max(), changes[np.argmin(scores[0])], rtol=1e-12)
+        )
     check("C-F1", as_written=all(attained))
 
 
 def test_d_c1_smooth_wins_for_large_data_is_false() -> None:
     smooth = dp.mechanism("expMech-smooth", 1.0)
     means = [mean(m, [400, 400]) for m in (smooth, dp.mechanism("lapMech", 1.0))]
-    ratio = mean(smooth, [200_000] * 2) / mean(dp.mechanism("ilapMech", 1.0), [200_000] * 2)
+    ratio = mean(smooth, [200_000] * 2) / mean(
+        dp.mechanism("ilapMech", 1.0), [200_000] * 2
+    )
     assert ratio == pytest.approx(3.66, abs=0.02)
     for size, epsilon in ((7, 1.0), (100, 0.05)):
         pair = (dp.mechanism(name, epsilon) for name in ("expMech-smooth", "lapMech"))
         sizes = np.array([size, size + 2, 4 * size])
         ours, theirs = (dp.mean_distances(m, HALF, FLAT, sizes) for m in pair)
         assert (ours < theirs).tolist() == [True, False, False]
-    # Beyond epsilon = 1 the product n epsilon does not say where the lead ends: it is 20 here.
+    # Beyond epsilon = 1 the product n epsilon does not say where the lead ends: it is
+    # 20 here.
     assert mean(dp.mechanism("expMech-smooth", 5.0), [2, 2]) < mean(
         dp.mechanism("lapMech", 5.0), [2, 2]
     )
@@ -389,8 +482,16 @@ def test_d_c1_smooth_wins_for_large_data_is_false() -> None:
 
 @pytest.mark.slow
 def test_d_c2_smooth_is_private() -> None:
-    settings = [(e, n, a) for e in (0.5, 1.0, 5.0) for n in (1, 6, 25) for a in (FLAT, [1e-3, 4.0])]
-    audits = [dp.audit(dp.mechanism("expMech-smooth", e), n, a).epsilon / e for e, n, a in settings]
+    settings = [
+        (e, n, a)
+        for e in (0.5, 1.0, 5.0)
+        for n in (1, 6, 25)
+        for a in (FLAT, [1e-3, 4.0])
+    ]
+    audits = [
+        dp.audit(dp.mechanism("expMech-smooth", e), n, a).epsilon / e
+        for e, n, a in settings
+    ]
     check("D-C2", as_written=max(audits) <= 1.0 + 1e-12)
 
 
@@ -406,7 +507,10 @@ def test_d_c4_laplace_steps_do_not_depend_on_size_or_prior() -> None:
     formula = dp.laplace_step_probability([-1, 0, 1, 2], 1.0, 2.0)
     laws = [(x, n, lap.law([x, n - x], [a, 2 * a]))
             for x, n in ((20, 40), (300, 1000)) for a in (0.3, 7.0)]  # fmt: skip
-    inside = [[law.probability([x + t, n - x - t]) for t in (-1, 0, 1, 2)] for x, n, law in laws]
+    inside = [
+        [law.probability([x + t, n - x - t]) for t in (-1, 0, 1, 2)]
+        for x, n, law in laws
+    ]
     edge = lap.law([1, 39], FLAT).probability([0, 40])
     check("D-C4", as_written=bool(np.isclose(edge, formula[0])),
           corrected=bool(np.allclose(inside, formula, atol=1e-12)))  # fmt: skip
@@ -415,9 +519,14 @@ def test_d_c4_laplace_steps_do_not_depend_on_size_or_prior() -> None:
 @pytest.mark.slow
 def test_d_c5_distance_can_beat_counts() -> None:
     counts, n = [150, 150], 300
-    ilap, geometric = (mean(dp.mechanism(name, 1.0), counts) for name in ("ilapMech", "geometric"))
+    ilap, geometric = (
+        mean(dp.mechanism(name, 1.0), counts) for name in ("ilapMech", "geometric")
+    )
     paper = dp.mechanism("expMech-smooth", 1.0)
-    tuned = mean(dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.2), n, FLAT, 1.0), counts)
+    tuned = mean(
+        dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.2), n, FLAT, 1.0),
+        counts,
+    )
     assert tuned > geometric
     # Not on balanced data of every size: on forty records it loses to the same rival.
     fewer = dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.2), 40, FLAT, 1.0)
@@ -436,7 +545,9 @@ def test_e_c1_sensitivity_is_the_largest_coefficient() -> None:
     scales = tables.laplace_scales(row, [0.1])
     added = tables.cost_of_scales(row, scales)
     replaced = tables.cost_of_scales(row, scales, "replace-one")
-    assert replaced == pytest.approx(0.2)  # but E's neighbours, by its footnote 4, are the others
+    assert replaced == pytest.approx(
+        0.2
+    )  # but E's neighbours, by its footnote 4, are the others
     check("E-C1", as_written=added <= 0.1 + 1e-12)
 
 
@@ -485,10 +596,13 @@ def test_e_c5_interval_has_an_odd_number_of_cells() -> None:
 def test_e_c6_interval_is_not_the_posterior() -> None:
     half = tables.NoiseLaw([0.5, 0.5]).half_width(0.05)
     mass = posterior_one_unknown([-3, 3], [1, 1]).mass(-half, half)
-    # The posterior of two answers is proportional to exp(-|t + 3| - |t - 3|): flat between them.
+    # The posterior of two answers is proportional to exp(-|t + 3| - |t - 3|): flat
+    # between them.
     t = np.linspace(-40, 40, 800_001)
     density = np.exp(-np.abs(t + 3) - np.abs(t - 3))
-    assert mass == pytest.approx(density[np.abs(t) <= half].sum() / density.sum(), abs=1e-4)
+    assert mass == pytest.approx(
+        density[np.abs(t) <= half].sum() / density.sum(), abs=1e-4
+    )
     check("E-C6", as_written=near(mass, 0.95))
 
 
@@ -517,7 +631,9 @@ def test_e_c8_smallest_budget_is_myopic() -> None:
     asked = tables.random_ranges((32,), 130, np.random.default_rng(2))
     shares = {
         spending: [
-            tables.stream(asked, 40.0, 0.05, bound, tables.Policy(spending=spending)).answered[-1]
+            tables.stream(
+                asked, 40.0, 0.05, bound, tables.Policy(spending=spending)
+            ).answered[-1]
             for bound in (1.0, 2.0, 3.0)
         ]
         for spending in ("smallest", "direct")

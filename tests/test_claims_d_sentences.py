@@ -20,10 +20,12 @@ def error(name: str, n: int, epsilon: float = 1.0, prior: float = 1.0) -> float:
 
 
 def step_of_the_proof(n: int, x: int, other: int) -> tuple[tuple[float, float], ...]:
-    """Return both sides of a printed inequality of section 5.2.3 and of the line after it.
+    """Return both sides of a printed inequality of section 5.2.3 and of the line after
+    it.
 
-    With u(x', r) at most 1 it replaces exp(eps u (1/S(x') - 1/S(x)) / 4) by the same without u, and
-    that by exp(eps gamma / 4); here eps and gamma are 1, the prior is flat and r is BI(x).
+    With u(x', r) at most 1 it replaces exp(eps u (1/S(x') - 1/S(x)) / 4) by the same
+    without u, and that by exp(eps gamma / 4); here eps and gamma are 1, the prior is
+    flat and r is BI(x).
     """
     inverse = 1.0 / profile(n, [1.0, 1.0], True, 1.0)
     change = (inverse[other] - inverse[x]) / 4.0
@@ -83,14 +85,17 @@ def test_d_c9_growing_priors() -> None:
 
 
 def test_d_c10_tail_of_the_laplace_noise() -> None:
-    tails = [2.0 * laplace.sf(t * b, scale=b) for t in (0.5, 1.0, 3.0) for b in (0.3, 2.0)]
+    tails = [
+        2.0 * laplace.sf(t * b, scale=b) for t in (0.5, 1.0, 3.0) for b in (0.3, 2.0)
+    ]
     expected = [np.exp(-t) for t in (0.5, 1.0, 3.0) for _ in range(2)]
     check("D-C10", as_written=bool(np.allclose(tails, expected, rtol=1e-12)))
 
 
 def test_d_c11_the_theorem_that_is_not_there() -> None:
     bounded = [
-        guarantee(dp.mechanism(m, 1.0), 4).epsilon for m in ("expMech-smooth", "expMech-delta")
+        guarantee(dp.mechanism(m, 1.0), 4).epsilon
+        for m in ("expMech-smooth", "expMech-delta")
     ]
     assert bounded == [1.0, None]
     check("D-C11", as_written=None not in bounded)
@@ -104,19 +109,31 @@ def test_d_c12_the_full_proof() -> None:
     theirs = dp.mechanism("expMech-delta", 0.784, delta=1e-6)
     x, other = corner_pair(178, 4)
     pair = enumerated_pair(theirs, x, other, [0.02, 1e8, 1e8, 1e8])
-    assert pair.delta(0.784) > 1e-6  # the other mechanism that D draws is not the one proved
+    assert (
+        pair.delta(0.784) > 1e-6
+    )  # the other mechanism that D draws is not the one proved
     printed, next_line = step_of_the_proof(10, 5, 4)
-    check("D-C12", as_written=printed[0] <= printed[1], corrected=next_line[0] <= next_line[1])
+    check(
+        "D-C12",
+        as_written=printed[0] <= printed[1],
+        corrected=next_line[0] <= next_line[1],
+    )
 
 
 def test_d_c13_better_than_existing_mechanisms() -> None:
     rivals = ("lapMech", "ilapMech", "geometric")
-    better = [error("expMech-smooth", n) < min(error(m, n) for m in rivals) for n in (4, 50, 300)]
+    better = [
+        error("expMech-smooth", n) < min(error(m, n) for m in rivals)
+        for n in (4, 50, 300)
+    ]
     check("D-C13", as_written=all(better))
 
 
 def test_d_c14_smooth_against_global_sensitivity() -> None:
-    wins = [error("expMech-smooth", n) < error("expMech", n) for n in (2, 8, 14, 16, 50, 300, 1000)]
+    wins = [
+        error("expMech-smooth", n) < error("expMech", n)
+        for n in (2, 8, 14, 16, 50, 300, 1000)
+    ]
     check("D-C14", as_written=all(wins), corrected=wins == [False] * 3 + [True] * 4)
 
 
@@ -126,7 +143,8 @@ def test_d_c15_clamped_counts_are_valid() -> None:
         off = law.outputs.sum(axis=1) != sum(counts)
         return float(np.exp(law.log_probabilities[off]).sum())
 
-    # By hand: the sum is too large when the two clamped noisy counts exceed 15 together.
+    # By hand: the sum is too large when the two clamped noisy counts exceed 15
+    # together.
     steps = dp.laplace_step_probability(np.arange(-200, 200), 0.8, 2.0)
     noisy = np.zeros(16)
     np.add.at(noisy, np.clip(5 + np.arange(-200, 200), 0, 15), steps)
@@ -136,7 +154,10 @@ def test_d_c15_clamped_counts_are_valid() -> None:
 
 
 def test_d_c16_sensitivity_does_not_grow() -> None:
-    moved = [max(np.abs(np.full(k, 2) - y).sum() for y in neighbours([2] * k)) for k in (2, 3, 6)]
+    moved = [
+        max(np.abs(np.full(k, 2) - y).sum() for y in neighbours([2] * k))
+        for k in (2, 3, 6)
+    ]
     check("D-C16", as_written=moved[2] > moved[1] > moved[0])
 
 
@@ -169,7 +190,9 @@ def test_d_c20_even_steps() -> None:
         half = t // 2
         left = np.prod([np.sqrt(1 - half / (a + j + half)) for j in range(half)])
         right = np.prod([np.sqrt(1 - half / (b - j)) for j in range(1, half + 1)])
-        same.append(np.isclose(1 - left * right, dp.hellinger([a, b], [a + t, b - t]) ** 2))
+        same.append(
+            np.isclose(1 - left * right, dp.hellinger([a, b], [a + t, b - t]) ** 2)
+        )
     check("D-C20", all(same))
 
 
@@ -180,7 +203,9 @@ def test_d_c21_odd_steps() -> None:
         k = np.arange(m)
         up = (1 + 0.5 / (a + k)) * (1 + (0.5 - m) / (a + k + m))
         down = (1 + 0.5 / (b - 1.5 - k)) * (1 + (0.5 - m) / (b - 1.5 - k))
-        printed.append(1 - poch(a, 0.5) / poch(b - 0.5, 0.5) * np.sqrt(np.prod(up) * np.prod(down)))
+        printed.append(
+            1 - poch(a, 0.5) / poch(b - 0.5, 0.5) * np.sqrt(np.prod(up) * np.prod(down))
+        )
     right = [float(dp.hellinger([a, b], [a + t, b - t])) ** 2 for t in (1, 3, 5)]
     same = np.isclose(printed, right)
     check("D-C21", as_written=bool(same.all()))
@@ -188,20 +213,29 @@ def test_d_c21_odd_steps() -> None:
 
 def test_d_c22_laplace_rows_of_the_tables() -> None:
     printed = {
-        2.0: ((0.19673467014, 0.11932560927, 0.07237464051), (0.31606027941, 0.19170024978)),
-        1.0: ((0.31606027941, 0.11627207896, 0.04277410743), (0.43233235838, 0.1590461864)),
+        2.0: (
+            (0.19673467014, 0.11932560927, 0.07237464051),
+            (0.31606027941, 0.19170024978),
+        ),
+        1.0: (
+            (0.31606027941, 0.11627207896, 0.04277410743),
+            (0.43233235838, 0.1590461864),
+        ),
     }
     for sensitivity, (one, two) in printed.items():
         up = dp.laplace_step_probability([0, 1, 2], 1.0, sensitivity)
         down = dp.laplace_step_probability([-1, -2], 1.0, sensitivity)
         off = [*(up - one), *(up[1:] + down - two)]
-        check("D-C22", bool(np.abs(off).max() < 1e-11))  # digits are cut off, not rounded
+        check(
+            "D-C22", bool(np.abs(off).max() < 1e-11)
+        )  # digits are cut off, not rounded
 
 
 def test_d_c23_distance_of_a_step_falls() -> None:
     for t in (1, 2, 5):
         h = [
-            float(dp.hellinger([n + 1, n + 1], [n + 1 + t, n + 1 - t])) for n in (6, 20, 300, 5000)
+            float(dp.hellinger([n + 1, n + 1], [n + 1 + t, n + 1 - t]))
+            for n in (6, 20, 300, 5000)
         ]
         check("D-C23", falls(h))
         assert h[-1] == pytest.approx(t / np.sqrt(8 * 5000 / 2), rel=0.01)
@@ -223,18 +257,31 @@ def test_d_c24_probability_of_a_distance() -> None:
 
 def test_d_c25_two_posteriors_at_each_distance() -> None:
     law = dp.mechanism("expMech-smooth", 1.0).law([20, 20], [1.0, 1.0])
-    np.testing.assert_allclose(law.distances, law.distances[::-1], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        law.distances, law.distances[::-1], rtol=1e-12, atol=1e-15
+    )
     one, distance = probabilities_of_a_distance([20, 20])
-    # The counts (6, 4) under the prior (1, 3) have the posterior (7, 7), and six steps to one side.
-    uneven = np.sort(dp.mechanism("expMech-smooth", 1.0).law([6, 4], [1.0, 3.0]).distances)
-    partners = np.isclose(uneven[:, None], uneven[None, :], rtol=1e-9, atol=0).sum(axis=1)
+    # The counts (6, 4) under the prior (1, 3) have the posterior (7, 7), and six steps
+    # to one side.
+    uneven = np.sort(
+        dp.mechanism("expMech-smooth", 1.0).law([6, 4], [1.0, 3.0]).distances
+    )
+    partners = np.isclose(uneven[:, None], uneven[None, :], rtol=1e-9, atol=0).sum(
+        axis=1
+    )
     always = bool(np.all(partners[1:] == 2))
     assert partners[1:9].tolist() == [2] * 8
-    check("D-C25", as_written=always, corrected=distance == pytest.approx(2 * one, rel=1e-12))
+    check(
+        "D-C25",
+        as_written=always,
+        corrected=distance == pytest.approx(2 * one, rel=1e-12),
+    )
 
 
 def steps_up(sizes: np.ndarray, t: int) -> np.ndarray:
-    """Return how likely expMech-smooth at epsilon 1 releases a count t too high, on even data."""
+    """Return how likely expMech-smooth at epsilon 1 releases a count t too high, on
+    even data.
+    """
     smooth = dp.mechanism("expMech-smooth", 1.0)
     laws = [smooth.law([n // 2, n // 2], [1.0, 1.0]) for n in sizes]
     pairs = zip(sizes, laws, strict=True)
@@ -247,7 +294,11 @@ def test_d_c26_ranges_of_the_equations() -> None:
     ours = steps_up(sizes, 0)
     last = [sizes[ours > p].max(initial=0) for p in (0.19673467014, 0.31606027941)]
     assert last == [6, 2]
-    large = dp.mechanism("expMech-smooth", 5.0).law([300, 300], [1.0, 1.0]).probability([300, 300])
+    large = (
+        dp.mechanism("expMech-smooth", 5.0)
+        .law([300, 300], [1.0, 1.0])
+        .probability([300, 300])
+    )
     turned = large > dp.laplace_step_probability([0], 5.0, 1.0)[0] and last[0] < 10
     check("D-C26", as_written=max(last) > 300, corrected=bool(turned))
 
@@ -267,7 +318,9 @@ def test_d_c28_errors_fall_with_the_size() -> None:
     large = [falls([error(m, n) for n in (100, 200, 300, 500)]) for m in names]
     check("D-C28", as_written=all(small + large), corrected=all(large))
     rising = [
-        dp.mechanism("expMech-smooth", 0.1).law([n // 2, n // 2], [1, 1]).mean_distance()
+        dp.mechanism("expMech-smooth", 0.1)
+        .law([n // 2, n // 2], [1, 1])
+        .mean_distance()
         for n in (100, 200, 300, 500)
     ]
     assert falls(rising[::-1])  # at a smaller epsilon the larger data come later
@@ -275,9 +328,14 @@ def test_d_c28_errors_fall_with_the_size() -> None:
 
 def test_d_c29_below_300_records() -> None:
     def loses(n: int) -> bool:
-        return max(error("lapMech", n), error("ilapMech", n)) < error("expMech-smooth", n)
+        return max(error("lapMech", n), error("ilapMech", n)) < error(
+            "expMech-smooth", n
+        )
 
-    few, more = [loses(n) for n in (2, 4, 6)], [loses(n) for n in (8, 20, 100, 299, 600)]
+    few, more = (
+        [loses(n) for n in (2, 4, 6)],
+        [loses(n) for n in (8, 20, 100, 299, 600)],
+    )
     check("D-C29", as_written=all(few + more), corrected=all(more) and not any(few))
 
 
@@ -302,6 +360,7 @@ def test_d_c32_second_conclusion() -> None:
 @pytest.mark.slow
 def test_d_c33_actual_loss_is_smaller() -> None:
     losses = [
-        dp.audit(dp.mechanism("expMech-smooth", 1.0), n, [1.0, 1.0]).epsilon for n in (10, 500)
+        dp.audit(dp.mechanism("expMech-smooth", 1.0), n, [1.0, 1.0]).epsilon
+        for n in (10, 500)
     ]
     check("D-C33", max(losses) < 1.0)

@@ -65,7 +65,10 @@ def test_e_c13_law_by_characteristic_functions() -> None:
     convolved = laplace.pdf(at, scale=3.0) @ laplace.pdf(5.0 - at, scale=8.0) * step
     assert density == pytest.approx(convolved, rel=1e-3)
     law = tables.NoiseLaw(weights)
-    check("E-C13", (law.tail(4.99) - law.tail(5.01)) / 0.02 == pytest.approx(convolved, rel=1e-3))
+    check(
+        "E-C13",
+        (law.tail(4.99) - law.tail(5.01)) / 0.02 == pytest.approx(convolved, rel=1e-3),
+    )
 
 
 def test_e_c14_sums_are_not_laplace() -> None:
@@ -96,11 +99,15 @@ def test_e_c16_the_histogram_converges() -> None:
 def test_e_c17_bound_by_a_chi_square() -> None:
     p, draws = tables.exact_masses(LAW, 40).masses, 1000
     rng = np.random.default_rng(12)
-    errors = ((rng.multinomial(draws, p, size=2000)[:, : p.size] / draws - p) ** 2).sum(axis=1)
+    errors = ((rng.multinomial(draws, p, size=2000)[:, : p.size] / draws - p) ** 2).sum(
+        axis=1
+    )
     largest = float((p * (1 - p)).max()) / draws
     bound = largest * np.random.default_rng(13).chisquare(p.size, size=2000)
     levels = (0.5, 0.9, 0.99)
-    check("E-C17", bool(np.all(np.quantile(errors, levels) < np.quantile(bound, levels))))
+    check(
+        "E-C17", bool(np.all(np.quantile(errors, levels) < np.quantile(bound, levels)))
+    )
 
 
 def test_e_c18_time_of_algorithm_1() -> None:
@@ -126,7 +133,10 @@ def test_e_c20_length_of_the_vectors() -> None:
 
 def test_e_c21_order_of_convolution() -> None:
     halves = np.array([2, 5, 9, 14, 30])
-    work = {order: tables.convolution_work(np.array(order)) for order in permutations(halves)}
+    work = {
+        order: tables.convolution_work(np.array(order))
+        for order in permutations(halves)
+    }
     least, most = min(work.values()), max(work.values())
     assert work[tuple(halves)] == least
     assert most < 1.1 * least
@@ -141,7 +151,8 @@ def test_e_c22_monte_carlo_for_many_answers() -> None:
 
 
 def test_e_c23_independence_of_cells() -> None:
-    # Two answers to two cells that always agree: the loss about one record is that of its cell.
+    # Two answers to two cells that always agree: the loss about one record is that of
+    # its cell.
     at = np.linspace(-30, 30, 121)
     first = laplace.logpdf(at[:, None], loc=0) + laplace.logpdf(at[None, :], loc=0)
     one = laplace.logpdf(at[:, None], loc=1) + laplace.logpdf(at[None, :], loc=0)
@@ -154,7 +165,8 @@ def test_e_c23_independence_of_cells() -> None:
 def test_e_c24_sequential_composition() -> None:
     at = np.linspace(-30, 30, 121)
     loss = [
-        laplace.logpdf(at, scale=1 / a) - laplace.logpdf(at, loc=1, scale=1 / a) for a in (0.2, 0.5)
+        laplace.logpdf(at, scale=1 / a) - laplace.logpdf(at, loc=1, scale=1 / a)
+        for a in (0.2, 0.5)
     ]
     worst = np.abs(loss[0][:, None] + loss[1][None, :]).max()
     assert tables.privacy_cost(np.ones((2, 4)), [0.2, 0.5]) == pytest.approx(worst)
@@ -185,7 +197,9 @@ def test_e_c27_even_law() -> None:
     exact = tables.exact_masses(LAW, 40).masses
     convolved = tables.pmf_probability_calculation(LAW.weights, 0.01).masses
     drawn = tables.pmf_monte_carlo(LAW.weights, 1000, np.random.default_rng(3)).masses
-    even = [bool(np.allclose(v, v[::-1], atol=1e-15)) for v in (exact, convolved, drawn)]
+    even = [
+        bool(np.allclose(v, v[::-1], atol=1e-15)) for v in (exact, convolved, drawn)
+    ]
     assert np.argmax(exact) == exact.size // 2
     check("E-C27", as_written=all(even), corrected=even[0] and even[1])
 
@@ -195,27 +209,40 @@ def test_e_c28_guaranteed_utility() -> None:
     noise = rng.laplace(size=(20_000, 50))
     fixed = np.mean(np.abs(noise[:, 0]) <= half)
     chosen = np.mean(np.abs(noise.max(axis=1)) <= half)
-    check("E-C28", as_written=bool(chosen > 0.9), corrected=bool(abs(fixed - 0.95) < 0.01))
+    check(
+        "E-C28", as_written=bool(chosen > 0.9), corrected=bool(abs(fixed - 0.95) < 0.01)
+    )
 
 
-def first_refusals(rng: np.random.Generator, policies: list[tables.Policy]) -> list[int]:
+def first_refusals(
+    rng: np.random.Generator, policies: list[tables.Policy]
+) -> list[int]:
     """Return the first refusal of each policy on one random stream."""
     cells, count = int(rng.integers(1, 6)), 25
-    asked = rng.integers(-2, 3, (count, cells)) + np.eye(cells)[rng.integers(cells, size=count)] / 2
+    asked = (
+        rng.integers(-2, 3, (count, cells))
+        + np.eye(cells)[rng.integers(cells, size=count)] / 2
+    )
     lengths = rng.permuted(np.geomspace(10, 200, count))
     return [stream(asked, lengths, 0.05, 1.0, one).first_rejection for one in policies]
 
 
 def test_e_c29_overall_privacy_cost() -> None:
-    rows, budgets = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]]), [0.3, 0.2, 0.1]
+    rows, budgets = (
+        np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]]),
+        [0.3, 0.2, 0.1],
+    )
     overall = tables.privacy_cost(rows, budgets)
     by_cell = (np.abs(rows) * np.array(budgets)[:, None]).sum(axis=0)
     assert overall == pytest.approx(by_cell.max())
-    # One cell has spent a half when the other is asked for 0.6, and then for a twentieth each time.
+    # One cell has spent a half when the other is asked for 0.6, and then for a
+    # twentieth each time.
     asked = np.eye(2)[[0, 1] + [1] * 12]
     lengths = 2 * np.log(20) / np.array([0.5, 0.6] + [0.05] * 12)
     in_sum, by_cells = (
-        stream(asked, lengths, 0.05, 1.0, tables.Policy(accounting=one, inference=False))
+        stream(
+            asked, lengths, 0.05, 1.0, tables.Policy(accounting=one, inference=False)
+        )
         for one in ("sequential", "cells")
     )
     longer = by_cells.first_rejection > in_sum.first_rejection
@@ -224,7 +251,9 @@ def test_e_c29_overall_privacy_cost() -> None:
 
 
 @pytest.mark.slow
-def test_e_c29_the_first_refusal_comes_no_earlier_than_where_budgets_are_added_up() -> None:
+def test_e_c29_the_first_refusal_comes_no_earlier_than_where_budgets_are_added_up() -> (
+    None
+):
     rng = np.random.default_rng(29)
     policies = [tables.Policy(accounting="sequential", inference=False)]
     policies += [tables.Policy(inference=False), tables.Policy(spending="direct")]

@@ -1,4 +1,6 @@
-"""Verdicts on how the documents describe their experiments, recomputed; one test a claim."""
+"""Verdicts on how the documents describe their experiments, recomputed; one test a
+claim.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,17 @@ def curves() -> tuple[Judged, ...]:
 
 
 def rms(series: Series, drawing: Drawing, kind: str = "") -> float:
-    return drawing.fit([point for point in series.points if kind in point.statistic]).rms
+    return drawing.fit(
+        [point for point in series.points if kind in point.statistic]
+    ).rms
 
 
 def test_the_published_distance_is_needed_in_a_and_d_alone() -> None:
     all_of = Counter(one.series.document for one in curves())
     assert all_of == {"D": 38, "A": 8, "B": 12, "C": 17}
-    needed = [one for one in curves() if one.drawing.settings.startswith("published distance")]
+    needed = [
+        one for one in curves() if one.drawing.settings.startswith("published distance")
+    ]
     assert Counter(one.series.document for one in needed) == {"D": 34, "A": 6}
     met = [one for one in needed if one.badge != BADGES[2]]
     assert len(met) == 39
@@ -45,7 +51,9 @@ def test_d_c34_a_thousand_runs() -> None:
         *(rms(s, s.drawn) for s in growth if "ilap" not in s.curve),
     ]
     as_said = [rms(boxes, replace(boxes.drawn, runs=1000))]
-    as_said += [rms(s, replace(s.drawn, runs=1000)) for s in growth if "ilap" not in s.curve]
+    as_said += [
+        rms(s, replace(s.drawn, runs=1000)) for s in growth if "ilap" not in s.curve
+    ]
     assert max(as_drawn) < 1.0
     check("D-C34", as_written=max(as_said) < 1.2)
 
@@ -71,7 +79,9 @@ def test_d_c36_no_figure_on_data_variance() -> None:
 
     assert varies("B", "3")
     # D's Figure 2 has candidates on its axis, not data, and no accuracy.
-    figures = {(s.document, s.figure) for s in catalogue() if s.document in "AD"} - {("D", "2")}
+    figures = {(s.document, s.figure) for s in catalogue() if s.document in "AD"} - {
+        ("D", "2")
+    }
     assert len(figures) == 9
     check("D-C36", as_written=any(varies(*one) for one in figures))
 

@@ -1,4 +1,6 @@
-"""Verdicts on the smaller sentences of documents A, B and C, recomputed; one test a claim."""
+"""Verdicts on the smaller sentences of documents A, B and C, recomputed; one test a
+claim.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ def test_a_c8_conjugate_posteriors() -> None:
 
 def test_a_c9_sensitivity_two_in_l1() -> None:
     moved = {
-        k: max(np.abs(np.full(k, 3) - y).sum() for y in neighbours([3] * k)) for k in (2, 3, 5)
+        k: max(np.abs(np.full(k, 3) - y).sum() for y in neighbours([3] * k))
+        for k in (2, 3, 5)
     }
     loss = dp.audit(dp.mechanism("ilapMech", 0.7), 7, [1.0] * 3).epsilon
     check("A-C9", set(moved.values()) == {2} and loss <= 0.7 + 1e-9)
@@ -45,28 +48,42 @@ def test_a_c10_accuracy_bound_in_l1() -> None:
     epsilon, gamma = 0.8, np.array([1.0, 4.0, 9.0])
     # Both parameters move by the noise, in opposite directions.
     probability = 2 * laplace.sf(gamma / 2, scale=2 / epsilon)
-    check("A-C10", bool(np.allclose(probability, np.exp(-epsilon * gamma / 4), rtol=1e-12)))
+    check(
+        "A-C10",
+        bool(np.allclose(probability, np.exp(-epsilon * gamma / 4), rtol=1e-12)),
+    )
 
 
 def test_a_c11_closed_form_of_the_distance() -> None:
     for first, second in (((3.0, 2.0), (1.5, 4.0)), ((10.0, 12.0), (11.0, 11.0))):
         overlap = integrate.quad(
-            lambda t, p=first, q=second: np.sqrt(beta.pdf(t, *p) * beta.pdf(t, *q)), 0, 1
+            lambda t, p=first, q=second: np.sqrt(beta.pdf(t, *p) * beta.pdf(t, *q)),
+            0,
+            1,
         )[0]
         middle = betaln(*(np.add(first, second) / 2))
         printed = np.sqrt(1 - np.exp(middle - (betaln(*first) + betaln(*second)) / 2))
         assert printed == pytest.approx(np.sqrt(1 - overlap), rel=1e-7)
-        check("A-C11", bool(np.isclose(printed, dp.hellinger(first, second), rtol=1e-9)))
+        check(
+            "A-C11", bool(np.isclose(printed, dp.hellinger(first, second), rtol=1e-9))
+        )
 
 
 @pytest.mark.slow
 def test_a_c12_total_variation() -> None:
     bounded = []
-    for first, second in (((3.0, 2.0), (1.5, 4.0)), ((20.0, 2.0), (21.0, 1.0)), ((5, 5), (5, 40))):
+    for first, second in (
+        ((3.0, 2.0), (1.5, 4.0)),
+        ((20.0, 2.0), (21.0, 1.0)),
+        ((5, 5), (5, 40)),
+    ):
         tv = (
             0.5
             * integrate.quad(
-                lambda t, p=first, q=second: abs(beta.pdf(t, *p) - beta.pdf(t, *q)), 0, 1, limit=200
+                lambda t, p=first, q=second: abs(beta.pdf(t, *p) - beta.pdf(t, *q)),
+                0,
+                1,
+                limit=200,
             )[0]
         )
         h = float(dp.hellinger(first, second))
@@ -75,7 +92,9 @@ def test_a_c12_total_variation() -> None:
 
 
 def test_a_c13_number_of_candidates() -> None:
-    agree = [comb(n + 1, k - 1) == len(dp.compositions(n, k)) for n in (3, 6) for k in (3, 4)]
+    agree = [
+        comb(n + 1, k - 1) == len(dp.compositions(n, k)) for n in (3, 6) for k in (3, 4)
+    ]
     check("A-C13", as_written=any(agree))
 
 
@@ -85,14 +104,24 @@ def test_a_c14_small_data_and_growing_priors() -> None:
 
     def wins(name: str) -> list[bool]:
         rival = dp.mechanism(name, 0.8)
-        return [mean(ours, [5, 5, 5], [b] * 3) < mean(rival, [5, 5, 5], [b] * 3) for b in priors]
+        return [
+            mean(ours, [5, 5, 5], [b] * 3) < mean(rival, [5, 5, 5], [b] * 3)
+            for b in priors
+        ]
 
     assert not any(wins("lattice"))
-    check("A-C14", as_written=all(wins("lattice")[2:]), corrected=all(wins("ilapMech")[2:]))
+    check(
+        "A-C14",
+        as_written=all(wins("lattice")[2:]),
+        corrected=all(wins("ilapMech")[2:]),
+    )
 
 
 def test_b_c7_the_measure_of_accuracy_is_the_one_to_calibrate_to() -> None:
-    ours, lap = dp.mechanism("expMech-delta", 0.8, **B_DELTA), dp.mechanism("lapMech", 0.8)
+    ours, lap = (
+        dp.mechanism("expMech-delta", 0.8, **B_DELTA),
+        dp.mechanism("lapMech", 0.8),
+    )
     better = [mean(ours, [n, n]) < mean(lap, [n, n]) for n in (2, 5, 6, 10, 50)]
     assert better[0]
     check("B-C7", as_written=all(better))
@@ -101,31 +130,44 @@ def test_b_c7_the_measure_of_accuracy_is_the_one_to_calibrate_to() -> None:
 def test_b_c8_larger_data_are_less_accurate() -> None:
     ours = dp.mechanism("expMech-delta", 0.8, **B_DELTA)
     errors = [mean(ours, [n, n]) for n in (1, 2, 4, 8, 16, 50, 100, 250)]
-    # Data that are even but for one record have the larger errors: of all sizes 33 has the largest.
+    # Data that are even but for one record have the larger errors: of all sizes 33 has
+    # the largest.
     every = [mean(ours, dp.split(n, [0.5, 0.5])) for n in range(2, 60)]
     assert int(np.argmax(every)) + 2 == 33
     assert "balanced sizes tried" in CLAIMS["B-C8"].finding
     check(
-        "B-C8", as_written=falls(errors[::-1]), corrected=falls(errors[4::-1]) and falls(errors[4:])
+        "B-C8",
+        as_written=falls(errors[::-1]),
+        corrected=falls(errors[4::-1]) and falls(errors[4:]),
     )
 
 
 def test_b_c9_data_variance() -> None:
     trends = {}
     for n in (8, 10):
-        for m in (dp.mechanism("expMech-delta", 0.8, **B_DELTA), dp.mechanism("lapMech", 0.8)):
+        for m in (
+            dp.mechanism("expMech-delta", 0.8, **B_DELTA),
+            dp.mechanism("lapMech", 0.8),
+        ):
             trends[n, m.name] = [mean(m, [x, n - x]) for x in range(n // 2 + 1)]
     assert falls(trends[10, "expMech-delta"])
     assert not falls(trends[10, "lapMech"][::-1])
-    check("B-C9", falls(trends[8, "expMech-delta"]) and falls(trends[8, "lapMech"][::-1]))
+    check(
+        "B-C9", falls(trends[8, "expMech-delta"]) and falls(trends[8, "lapMech"][::-1])
+    )
 
 
 def test_b_c10_small_uniform_large_prior() -> None:
-    ours, lap = dp.mechanism("expMech-delta", 0.8, **B_DELTA), dp.mechanism("ilapMech", 0.8)
+    ours, lap = (
+        dp.mechanism("expMech-delta", 0.8, **B_DELTA),
+        dp.mechanism("ilapMech", 0.8),
+    )
     small, uniform, strong = ([0, 8], 1.0), ([20, 20], 1.0), ([5, 5, 20], 76.0)
     both = ([4, 4], 1.0)
     base = dp.mechanism("lapMech", 0.8)
-    alone = [mean(ours, x, [b] * 2) < mean(base, x, [b] * 2) for x, b in (small, uniform)]
+    alone = [
+        mean(ours, x, [b] * 2) < mean(base, x, [b] * 2) for x, b in (small, uniform)
+    ]
     alone.append(mean(ours, strong[0], [76.0] * 3) < mean(lap, strong[0], [76.0] * 3))
     together = mean(ours, both[0]) < mean(base, both[0])
     grown = mean(ours, [5] * 3, [20.0] * 3) < mean(lap, [5] * 3, [20.0] * 3)
@@ -134,8 +176,16 @@ def test_b_c10_small_uniform_large_prior() -> None:
 
 @pytest.mark.slow
 def test_c_c1_exponential_mechanism_is_private() -> None:
-    cases = [(k, n, e, b) for k, n in ((2, 15), (3, 7), (4, 4)) for e in (0.3, 5) for b in (0.1, 1)]
-    losses = [dp.audit(dp.mechanism("expMech", e), n, [b] * k).epsilon / e for k, n, e, b in cases]
+    cases = [
+        (k, n, e, b)
+        for k, n in ((2, 15), (3, 7), (4, 4))
+        for e in (0.3, 5)
+        for b in (0.1, 1)
+    ]
+    losses = [
+        dp.audit(dp.mechanism("expMech", e), n, [b] * k).epsilon / e
+        for k, n, e, b in cases
+    ]
     check("C-C1", max(losses) <= 1 + 1e-9)
 
 
@@ -143,19 +193,30 @@ def test_c_l3_rare_scores() -> None:
     def holds(counts: list[int], epsilon: float, delta: float) -> bool:
         mechanism = dp.mechanism("expMech-delta", epsilon, delta=delta)
         law = score_law(mechanism, counts, [1.0] * len(counts))
-        rare = law.probabilities[law.distances > law.sensitivity / np.expm1(law.gamma)].sum()
+        rare = law.probabilities[
+            law.distances > law.sensitivity / np.expm1(law.gamma)
+        ].sum()
         assert rare == pytest.approx(law.tail, rel=1e-9, abs=1e-18)
         return bool(rare <= delta / 2 * (1 + 1e-9))
 
     two = [holds([x, 40 - x], e, 0.2) for x in (0, 20) for e in (2.0, 5.0, 8.0)]
-    check("C-L3", as_written=all(two) and holds([30, 34, 36], 4.3, 1e-8), corrected=all(two))
+    check(
+        "C-L3",
+        as_written=all(two) and holds([30, 34, 36], 4.3, 1e-8),
+        corrected=all(two),
+    )
 
 
 def test_b_c6_uniform_and_skewed_data_under_growing_priors() -> None:
-    ours, noise = dp.mechanism("expMech-delta", 0.8, delta=5e-4), dp.mechanism("ilapMech", 0.8)
+    ours, noise = (
+        dp.mechanism("expMech-delta", 0.8, delta=5e-4),
+        dp.mechanism("ilapMech", 0.8),
+    )
     priors = (20.0, 36.0, 52.0, 60.0, 68.0, 76.0)
     even, skewed = (
-        np.array([[m.law(x, [b] * 3).mean_distance() for b in priors] for m in (ours, noise)])
+        np.array(
+            [[m.law(x, [b] * 3).mean_distance() for b in priors] for m in (ours, noise)]
+        )
         for x in ([10, 10, 10], [1, 1, 28])
     )
     order = np.all(even[0] < skewed[0]) and np.all(skewed[1] < even[1])
@@ -167,9 +228,12 @@ def test_b_c6_uniform_and_skewed_data_under_growing_priors() -> None:
 def test_a_post_counts_that_sum_up_to_n() -> None:
     clamped = dp.mechanism("ilapMech", 0.8)
     cut = SequentialLaplace(0.8)
-    # With two categories, at their sensitivity, nothing changes; with three the total is kept.
+    # With two categories, at their sensitivity, nothing changes; with three the total
+    # is kept.
     same = SequentialLaplace(0.8, 1.0).law([4, 3], [1.0, 1.0]).probabilities
-    assert same == pytest.approx(clamped.law([4, 3], [1.0, 1.0]).probabilities, rel=1e-12)
+    assert same == pytest.approx(
+        clamped.law([4, 3], [1.0, 1.0]).probabilities, rel=1e-12
+    )
     crossings = []
     printed = [
         ({"delta": 1e-8, "distance": "l1"}, (3.97, 4.23)),

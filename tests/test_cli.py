@@ -1,4 +1,5 @@
-"""The command line as a whole: every command has help, and an unknown one is refused."""
+"""The command line as a whole: every command has help, and an unknown one is
+refused."""
 
 from __future__ import annotations
 
@@ -42,8 +43,12 @@ def test_no_letter_of_the_output_stops_a_command(encoding: str) -> None:
 def test_methods_are_cited(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(REGISTRY) <= set(cite.methods())
     entries = cite.entries()
-    assert {key for keys in cite.methods().values() for key in keys} == {*entries} - {"dpbayes"}
-    book = (Path(__file__).parents[1] / "book" / "references.bib").read_text(encoding="utf-8")
+    assert {key for keys in cite.methods().values() for key in keys} == {*entries} - {
+        "dpbayes"
+    }
+    book = (Path(__file__).parents[1] / "book" / "references.bib").read_text(
+        encoding="utf-8"
+    )
     assert [key for key, entry in entries.items() if entry not in book] == ["dpbayes"]
     assert main(["cite", "lattice", "geometric", "lattice"]) == 0
     shown = capsys.readouterr().out
@@ -61,7 +66,21 @@ def test_audit_prints_the_actual_loss(capsys: pytest.CaptureFixture[str]) -> Non
     smooth = dp.mechanism("expMech-smooth", epsilon=1.0)
     assert found == pytest.approx(dp.audit(smooth, 100, [1, 1]).epsilon, rel=1e-8)
     assert "replacing one record" in shown
-    assert main(["audit", "ilapMech", "--epsilon", "1", "--n", "5", "-o", "rounding=nearest"]) == 0
+    assert (
+        main(
+            [
+                "audit",
+                "ilapMech",
+                "--epsilon",
+                "1",
+                "--n",
+                "5",
+                "-o",
+                "rounding=nearest",
+            ]
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +89,10 @@ def test_audit_prints_the_actual_loss(capsys: pytest.CaptureFixture[str]) -> Non
         (["--epsilon", "1", "--n", "0"], "n must be an integer of at least 1"),
         (["--epsilon", "-1", "--n", "5"], "epsilon must be positive"),
         (["--epsilon", "1", "--n", "5", "--prior", "1,x"], "--prior must be list"),
-        (["--epsilon", "1", "--n", "5", "-o", "gamma"], "must be given once, as name=value"),
+        (
+            ["--epsilon", "1", "--n", "5", "-o", "gamma"],
+            "must be given once, as name=value",
+        ),
         (["--epsilon", "1", "--n", "5", "-o", "delta=1"], "has no option 'delta'"),
     ],
 )

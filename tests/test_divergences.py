@@ -1,4 +1,6 @@
-"""Distances and their parts against mpmath at 60 digits and more, and the promises they keep."""
+"""Distances and their parts against mpmath at 60 digits and more, and the promises they
+keep.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from tests.strategies import histograms, priors
 def exact_remainder(z: float) -> mp.mpf:
     with mp.workdps(60):
         x = mp.mpf(z)
-        return mp.loggamma(x) - (x - mp.mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2
+        return (
+            mp.loggamma(x) - (x - mp.mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2
+        )
 
 
 @given(st.floats(SERIES_FROM, 1e12))
@@ -38,7 +42,9 @@ def test_stirlings_series_is_right_to_the_last_digits_from_16_on(z: float) -> No
 
 @given(st.one_of(st.floats(1e-300, 1e-3), st.floats(1e-3, 40.0)))
 def test_the_recurrence_leads_up_to_the_series(z: float) -> None:
-    assert float(stirling_remainder(z)[0]) == pytest.approx(float(exact_remainder(z)), rel=1e-14)
+    assert float(stirling_remainder(z)[0]) == pytest.approx(
+        float(exact_remainder(z)), rel=1e-14
+    )
 
 
 def neighbours_and_strangers():
@@ -84,7 +90,9 @@ def test_hellinger_is_a_metric_on_candidates(data):
     assume(prior.sum() + n > 1.5)
     for distance in (dp.hellinger, dp.hellinger_published):
         ab, bc, ac = float(distance(a, b)), float(distance(b, c)), float(distance(a, c))
-        assert ab == pytest.approx(float(distance(b, a)), rel=1e-13)  # the promised accuracy
+        assert ab == pytest.approx(
+            float(distance(b, a)), rel=1e-13
+        )  # the promised accuracy
         assert 0 <= ab <= 1
         assert (ab == 0) == np.array_equal(a, b)
         assert ac <= ab + bc + 1e-12
@@ -129,8 +137,12 @@ def test_neither_totals_that_differ_nor_sizes_cost_digits(a, b) -> None:
         log_bc = reference.log_beta(middle) - sum(map(reference.log_beta, parts)) / 2
         exact = mp.sqrt(-mp.expm1(log_bc))
     for one, other in ((a, b), (b, a)):
-        assert float(log_affinity(one, other)) == pytest.approx(float(log_bc), rel=1e-13, abs=0)
-        assert float(dp.hellinger(one, other)) == pytest.approx(float(exact), rel=1e-13, abs=0)
+        assert float(log_affinity(one, other)) == pytest.approx(
+            float(log_bc), rel=1e-13, abs=0
+        )
+        assert float(dp.hellinger(one, other)) == pytest.approx(
+            float(exact), rel=1e-13, abs=0
+        )
 
 
 @settings(max_examples=60)
@@ -145,7 +157,9 @@ def test_the_distance_is_right_whatever_the_totals(data) -> None:
 
 
 def test_metric_names_and_totals_are_checked():
-    with pytest.raises(ValueError, match="metric must be one of hellinger, published, got 'l2'"):
+    with pytest.raises(
+        ValueError, match="metric must be one of hellinger, published, got 'l2'"
+    ):
         affinity_exponent("l2", 10.0)
     with pytest.raises(ValueError, match=r"total above 1, got 0\.6"):
         dp.hellinger_published([0.3, 0.3], [0.4, 0.6])
@@ -158,7 +172,8 @@ def test_metric_names_and_totals_are_checked():
 
 
 def exact_psi(prior, count, released):
-    # lnGamma of a large parameter has as many digits before the point as cancel, twice over.
+    # lnGamma of a large parameter has as many digits before the point as cancel, twice
+    # over.
     with mp.workdps(60 + 3 * max(0, int(np.log10(prior)))):
         a = mp.mpf(float(prior))
         middle = mp.loggamma(a + mp.mpf(count + released) / 2)
@@ -167,15 +182,21 @@ def exact_psi(prior, count, released):
 
 @pytest.mark.slow
 @given(
-    st.one_of(st.floats(-300, 18), st.floats(18, 300)), st.integers(0, 40), st.integers(0, 10**6)
+    st.one_of(st.floats(-300, 18), st.floats(18, 300)),
+    st.integers(0, 40),
+    st.integers(0, 10**6),
 )
 @example(300.0, 0, 1)
 def test_affinities_keep_their_digits_for_every_prior(power, count, released):
     prior = 10.0**power
     exact = float(exact_psi(prior, count, released))
-    assert float(affinity_of_counts(prior, count, released)) == pytest.approx(exact, rel=1e-14)
+    assert float(affinity_of_counts(prior, count, released)) == pytest.approx(
+        exact, rel=1e-14
+    )
     exact = float(exact_psi(prior, 0, released))
-    assert float(affinity_by_step(prior, float(released))) == pytest.approx(exact, rel=1e-13)
+    assert float(affinity_by_step(prior, float(released))) == pytest.approx(
+        exact, rel=1e-13
+    )
 
 
 def test_equal_distributions_are_at_a_distance_of_zero_without_a_sign() -> None:

@@ -1,4 +1,6 @@
-"""The misprints of the documents: the printed formula fails where the corrected one holds."""
+"""The misprints of the documents: the printed formula fails where the corrected one
+holds.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +49,20 @@ def test_errata_dirichlet_density() -> None:
             third = max(1 - x - y, 0.0)
             return float(np.prod(np.array([x, y, third]) ** (alpha - shift)) / constant)
 
-        return float(integrate.dblquad(density, 0, 1, 0, lambda x: 1 - x, epsabs=1e-6)[0])
+        return float(
+            integrate.dblquad(density, 0, 1, 0, lambda x: 1 - x, epsabs=1e-6)[0]
+        )
 
     assert mass(1.0) == pytest.approx(1.0, abs=1e-4)
     assert mass(0.0) < 0.1
 
 
 def test_errata_adjacency() -> None:
-    x, neighbour, stranger = np.array([0, 1, 1, 0]), np.array([0, 1, 1, 1]), np.array([1, 0, 0, 1])
+    x, neighbour, stranger = (
+        np.array([0, 1, 1, 0]),
+        np.array([0, 1, 1, 1]),
+        np.array([1, 0, 0, 1]),
+    )
     assert np.sum(x != neighbour) == 1
     assert np.sum(x == neighbour) > 1
     assert np.sum(x == stranger) <= 1
@@ -73,7 +81,9 @@ def test_errata_smooth_sensitivity() -> None:
     padded = np.concatenate(([0.0], local, [0.0])) * np.exp(-gamma)
     adjacent = np.maximum(local, np.maximum(padded[:-2], padded[2:]))
     everywhere = profile(n, [1, 1], True, gamma, "exponential")
-    change = [np.abs(np.diff(np.log(values))).max() for values in (adjacent, everywhere)]
+    change = [
+        np.abs(np.diff(np.log(values))).max() for values in (adjacent, everywhere)
+    ]
     assert change[0] > 2 * gamma
     assert change[1] <= gamma + 1e-12
 
@@ -83,7 +93,12 @@ def test_errata_draft_total() -> None:
     n = int(counts.sum())
     first = prior[:2] + counts[:2] + np.abs(noise)
     printed = first.sum() + prior[2] + n - noise.sum()
-    right = (prior[:2] + counts[:2] + noise).sum() + prior[2] + n - (counts[:2] + noise).sum()
+    right = (
+        (prior[:2] + counts[:2] + noise).sum()
+        + prior[2]
+        + n
+        - (counts[:2] + noise).sum()
+    )
     assert right == prior.sum() + n
     # Twice every downward step comes on top of the counts of the other categories.
     assert printed - right == counts[:2].sum() + 2 * np.abs(noise[noise < 0]).sum()
@@ -93,7 +108,9 @@ def test_errata_dilation_rate() -> None:
     n, epsilon, delta = 40, 1.0, 1e-3
     right = np.log(1 - epsilon / (2 * np.log(delta / (2 * (n + 1)))))
     printed = np.log(1 - epsilon / (2 * np.log(delta / (2 * (n - delta)))))
-    tails = [(n + 1) * np.exp(-epsilon / (2 * np.expm1(rate))) for rate in (right, printed)]
+    tails = [
+        (n + 1) * np.exp(-epsilon / (2 * np.expm1(rate))) for rate in (right, printed)
+    ]
     assert tails[0] == pytest.approx(delta / 2, rel=1e-9)
     assert tails[1] > delta / 2
 
@@ -139,9 +156,12 @@ def test_errata_step_of_the_proof_of_lemma_5_1() -> None:
     for x in range(20):
         here, there = 1.0 + np.array([x, 20 - x]), 1.0 + np.array([x + 1, 19 - x])
         outputs = 1.0 + dp.compositions(20, 2)
-        change = np.abs(dp.hellinger(here, outputs) - dp.hellinger(there, outputs)).max()
+        change = np.abs(
+            dp.hellinger(here, outputs) - dp.hellinger(there, outputs)
+        ).max()
         least = min(least, -float(change) / (4 * profile(20, [1, 1], True)[x]))
-    # The bound with a quarter is right and nearly attained; four steps with one half would not do.
+    # The bound with a quarter is right and nearly attained; four steps with one half
+    # would not do.
     assert -0.25 - 1e-12 <= least < -0.24
     assert 0.25 + 0.25 + 0.5 + 0.25 > 1.0
 
@@ -150,7 +170,12 @@ def test_errata_bound_by_one_in_the_proof_of_lemma_5_1() -> None:
     inverse = 1.0 / profile(10, [1, 1], True)
     change = (inverse[4] - inverse[5]) / 4.0
     u = float(dp.hellinger([5.0, 7.0], [6.0, 6.0]))
-    assert round(float(np.exp(u * change)), 4) == 0.9918 > round(float(np.exp(change)), 4) == 0.9619
+    assert (
+        round(float(np.exp(u * change)), 4)
+        == 0.9918
+        > round(float(np.exp(change)), 4)
+        == 0.9619
+    )
     assert u * change <= 0.25  # what the printed step is used for
 
 
@@ -162,7 +187,9 @@ def test_errata_adjacent_maximum_with_three_categories() -> None:
         x: max(float(dp.hellinger(np.add(x, prior), np.add(y, prior))) for y in near[x])
         for x in tables
     }
-    adjacent = {x: min([1 / local[x], *(1 / local[y] + 1 for y in near[x])]) for x in tables}
+    adjacent = {
+        x: min([1 / local[x], *(1 / local[y] + 1 for y in near[x])]) for x in tables
+    }
     change = max(abs(adjacent[x] - adjacent[y]) for x in tables for y in near[x])
     assert change == pytest.approx(1.570, abs=5e-4)
     everywhere = {x: 1 / dp.smooth_sensitivity(x, prior).value for x in tables[::7]}

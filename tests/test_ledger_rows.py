@@ -1,4 +1,6 @@
-"""The pages of the five documents hold every row of the documents, and every claim of the board."""
+"""The pages of the five documents hold every row of the documents, and every claim of
+the board.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ LINK = re.compile(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`")
 
 def rows() -> list[tuple[str, Path, str]]:
     """Return row, page and its cell of links, for every row of the five pages."""
-    found = [(m[1], page, m[3]) for page in PAGES for m in LINE.finditer(page.read_text())]
+    found = [
+        (m[1], page, m[3]) for page in PAGES for m in LINE.finditer(page.read_text())
+    ]
     return [one for one in found if one[0] not in ("Row", "---")]
 
 

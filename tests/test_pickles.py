@@ -27,8 +27,12 @@ RESULTS = {
     "posterior": lambda: dp.posterior(X, PRIOR),
     "sensitivity": lambda: dp.smooth_sensitivity(X, PRIOR),
     "audit of scores": lambda: dp.audit(SMOOTH, 5, PRIOR),
-    "audit of three categories": lambda: dp.audit(dp.mechanism("lattice", 1.0), 4, [1, 1, 1]),
-    "audit of one-sided noise": lambda: dp.audit(dp.mechanism("draft-laplace", 1.0), 4, [1, 1]),
+    "audit of three categories": lambda: dp.audit(
+        dp.mechanism("lattice", 1.0), 4, [1, 1, 1]
+    ),
+    "audit of one-sided noise": lambda: dp.audit(
+        dp.mechanism("draft-laplace", 1.0), 4, [1, 1]
+    ),
     "pair": lambda: dp.audit_pair(GEOMETRIC, X, [4, 4], PRIOR),
     "curve": lambda: dp.audit(SMOOTH, 5, PRIOR).curve([0.1, 0.5]),
     "enclosure": lambda: dp.audit(SMOOTH, 5, PRIOR).enclosure,
@@ -46,9 +50,14 @@ RESULTS = {
     "window": lambda: dp.mechanism("geometric", 0.5).law([10**7, 10**7], [1.0] * 2),
 }
 FAR = ("lattice", "expMech-smooth", "ilapMech", "discrete-gaussian")
-RESULTS |= {f"far {m}": lambda m=m: dp.mechanism(m, 0.5).law(MANY, [1.0] * 4) for m in FAR}
+RESULTS |= {
+    f"far {m}": lambda m=m: dp.mechanism(m, 0.5).law(MANY, [1.0] * 4) for m in FAR
+}
 RESULTS |= {m: lambda m=m: dp.mechanism(m, "1") for m in dp.REGISTRY}
-RESULTS |= {f"law of {m}": lambda m=m: dp.mechanism(m, "1").law([2, 3], PRIOR) for m in dp.REGISTRY}
+RESULTS |= {
+    f"law of {m}": lambda m=m: dp.mechanism(m, "1").law([2, 3], PRIOR)
+    for m in dp.REGISTRY
+}
 
 
 def same(a: Any, b: Any) -> bool:

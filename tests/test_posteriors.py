@@ -35,13 +35,21 @@ def test_compositions_are_all_histograms_in_order(n, k):
 
 def test_neighbours_move_one_record():
     rows = dp.neighbours([2, 0, 1])
-    assert sorted(map(tuple, rows.tolist())) == [(1, 0, 2), (1, 1, 1), (2, 1, 0), (3, 0, 0)]
+    assert sorted(map(tuple, rows.tolist())) == [
+        (1, 0, 2),
+        (1, 1, 1),
+        (2, 1, 0),
+        (3, 0, 0),
+    ]
 
 
 def test_enumeration_too_large_says_how_large():
     with pytest.raises(
         ValueError,
-        match="have 166766685001 histograms, more than 12500000; at k = 4 a list takes n up to 419",
+        match=(
+            "have 166766685001 histograms, more than 12500000; at k = 4 a list takes n"
+            " up to 419"
+        ),
     ):
         dp.compositions(10_000, 4)
 
@@ -61,7 +69,9 @@ def test_an_interval_holds_its_level_whatever_the_prior(
     assert reached >= (1.0 + level) / 2.0 - 1e-9
 
 
-@pytest.mark.parametrize("parameters", [[3, 5], [6, 4], [50, 1e-9], [0.3, 0.2], [1e5, 3], [2, 700]])
+@pytest.mark.parametrize(
+    "parameters", [[3, 5], [6, 4], [50, 1e-9], [0.3, 0.2], [1e5, 3], [2, 700]]
+)
 @pytest.mark.parametrize("level", [0.95, 1 - 2**-50, 1 - 2**-53, 2**-53])
 def test_both_tails_of_an_interval_hold_what_is_left(parameters, level) -> None:
     ends = dp.Posterior(parameters).interval(level)
@@ -92,7 +102,9 @@ SIZES = {
 def test_shipped_counts_are_complete():
     for data in map(datasets.load, SIZES):
         assert data.n == SIZES[data.name]
-        assert len(set(data.categories)) == len(data.categories) == data.counts.size >= 2
+        assert (
+            len(set(data.categories)) == len(data.categories) == data.counts.size >= 2
+        )
         assert data.counts.min() > 0
 
 
@@ -101,4 +113,7 @@ def test_health_counts_agree_with_the_cube_of_the_same_survey():
     source = resources.files("dpbayes").joinpath("data/rand-hie-cells.csv")
     rows = list(csv.DictReader(source.read_text(encoding="utf-8").splitlines()))
     for category, count in zip(data.categories, data.counts, strict=True):
-        assert sum(int(row["records"]) for row in rows if row["health"] == category) == count
+        assert (
+            sum(int(row["records"]) for row in rows if row["health"] == category)
+            == count
+        )

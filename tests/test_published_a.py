@@ -1,6 +1,8 @@
-"""The points of A's and D's figures are met by mechanisms of the library, called by hand.
+"""The points of A's and D's figures are met by mechanisms of the library, called by
+hand.
 
-The series of `dpbayes.study.catalogue` are not used here: this is a second road to their badges.
+The series of `dpbayes.study.catalogue` are not used here: this is a second road to
+their badges.
 """
 
 from __future__ import annotations
@@ -13,21 +15,28 @@ from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.study.printed import arrays, published_points
 
 OF_A = {
-    "expMech-delta": dp.mechanism("expMech-delta", 0.8, distance="l1", metric="published"),
+    "expMech-delta": dp.mechanism(
+        "expMech-delta", 0.8, distance="l1", metric="published"
+    ),
     "lapMech": dp.mechanism("lapMech", 0.8),
 }
 OF_D = {
-    "expMech-delta": dp.mechanism("expMech-delta", 0.8, failure_term="2n", metric="published"),
+    "expMech-delta": dp.mechanism(
+        "expMech-delta", 0.8, failure_term="2n", metric="published"
+    ),
     "lapMech": dp.mechanism("lapMech", 0.8),
     "ilapMech": dp.mechanism("ilapMech", 0.8),
 }
-CASES = [("A", "1", panel, curve, m, 0.1) for curve, m in OF_A.items() for panel in "ab"]
+CASES = [
+    ("A", "1", panel, curve, m, 0.1) for curve, m in OF_A.items() for panel in "ab"
+]
 CASES += [("D", "5", "", curve, m, 0.5) for curve, m in OF_D.items()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case[:4])))
 def test_growing_data(case: tuple[str, str, str, str, Mechanism, float]) -> None:
-    """Means of 1000 runs from the laws' masses; the true distance misses them by far."""
+    """Means of 1000 runs from the laws' masses; the true distance misses them by
+    far."""
     *place, mechanism, share = case
     sizes, printed, errors = arrays(published_points(*place))
     z, true = [], []

@@ -25,7 +25,9 @@ def smooth_by_enumeration(x, prior, gamma, form, distance, metric="hellinger"):
     local = np.array([local_by_enumeration(row, prior, metric) for row in every])
     away = np.abs(every - x).sum(axis=1) / (2 if distance == "hamming" else 1)
     values = (
-        1 / (1 / local + gamma * away) if form == "reciprocal" else local * np.exp(-gamma * away)
+        1 / (1 / local + gamma * away)
+        if form == "reciprocal"
+        else local * np.exp(-gamma * away)
     )
     return float(values.max())
 
@@ -36,7 +38,9 @@ def test_local_is_the_largest_distance_to_a_neighbour(case, metric):
     x, prior = case
     assume(metric == "hellinger" or prior.sum() + x.sum() > 1.5)
     found = dp.local_sensitivity(x, prior, metric)
-    assert found.value == pytest.approx(local_by_enumeration(x, prior, metric), rel=1e-12)
+    assert found.value == pytest.approx(
+        local_by_enumeration(x, prior, metric), rel=1e-12
+    )
     own, other = found.witness
     assert np.array_equal(own, x)
     assert not own.flags.writeable
@@ -56,7 +60,9 @@ def test_global_is_the_largest_local(data):
     assert found.value == pytest.approx(largest, rel=1e-12)
     own, other = found.witness
     assert own.sum() == other.sum() == n
-    assert float(dp.hellinger(prior + own, prior + other)) == pytest.approx(found.value, rel=1e-11)
+    assert float(dp.hellinger(prior + own, prior + other)) == pytest.approx(
+        found.value, rel=1e-11
+    )
 
 
 @pytest.mark.slow
@@ -83,13 +89,21 @@ def test_smooth_is_the_maximum_over_all_histograms(case, gamma, form, distance, 
 
 
 @pytest.mark.slow
-@given(small_cases(categories=(2,), largest=(40,)), st.floats(0.01, 3.0), st.sampled_from(FORMS))
+@given(
+    small_cases(categories=(2,), largest=(40,)),
+    st.floats(0.01, 3.0),
+    st.sampled_from(FORMS),
+)
 def test_profile_is_every_count_at_once(case, gamma, form):
     x, prior = case
     n = int(x.sum())
-    assert profile(n, prior)[x[0]] == pytest.approx(dp.local_sensitivity(x, prior).value, rel=1e-12)
+    assert profile(n, prior)[x[0]] == pytest.approx(
+        dp.local_sensitivity(x, prior).value, rel=1e-12
+    )
     smooth = dp.smooth_sensitivity(x, prior, gamma, form).value
-    assert profile(n, prior, True, gamma, form)[x[0]] == pytest.approx(smooth, rel=1e-12)
+    assert profile(n, prior, True, gamma, form)[x[0]] == pytest.approx(
+        smooth, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("x", [[0, 3], [2, 5], [1, 0, 3], [0, 2, 4], [2, 1, 0, 1]])
@@ -97,7 +111,9 @@ def test_profile_is_every_count_at_once(case, gamma, form):
 def test_a_few_sensitivities_by_enumeration(x, alpha):
     x = np.array(x)
     prior = np.array(alpha[: x.size])
-    largest = max(local_by_enumeration(row, prior) for row in dp.compositions(x.sum(), x.size))
+    largest = max(
+        local_by_enumeration(row, prior) for row in dp.compositions(x.sum(), x.size)
+    )
     found = dp.global_sensitivity(x.sum(), prior)
     assert found.value == pytest.approx(largest, rel=1e-12)
     assert [row.sum() for row in found.witness] == [x.sum(), x.sum()]
@@ -132,5 +148,7 @@ def test_the_kept_global_sensitivity_belongs_to_its_arguments():
     asked = [(5, even, "hellinger"), (5, uneven, "hellinger"), (6, even, "hellinger")]
     asked += [(5, even, "published"), (5, even, "hellinger")]
     for n, prior, metric in asked:
-        every = [dp.local_sensitivity(x, prior, metric).value for x in dp.compositions(n, 2)]
+        every = [
+            dp.local_sensitivity(x, prior, metric).value for x in dp.compositions(n, 2)
+        ]
         assert dp.global_sensitivity(n, prior, metric).value == max(every)

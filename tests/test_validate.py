@@ -1,4 +1,6 @@
-"""Each check accepts what it should and refuses the rest: by name, value and what is allowed."""
+"""Each check accepts what it should and refuses the rest: by name, value and what is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,24 @@ def test_a_sum_of_counts_does_not_wrap_around() -> None:
     # In int64 these five counts sum to 7.
     counts = [2**62] * 4 + [7]
     assert int(np.array(counts, dtype=np.int64).sum()) == 7
-    with pytest.raises(ValueError, match=r"counts must have a sum of at most 2\^62, got"):
+    with pytest.raises(
+        ValueError, match=r"counts must have a sum of at most 2\^62, got"
+    ):
         dp.posterior(counts, np.ones(5))
     assert int(_validate.counts("counts", [2**62 - 5, 5]).sum()) == 2**62
 
 
 @pytest.mark.parametrize("huge", [10**400, -(10**5000)], ids=["1e400", "-1e5000"])
 def test_whole_numbers_beyond_the_range_of_floats_are_refused(huge: int) -> None:
-    with pytest.raises(ValueError, match=r"epsilon must be finite, got a whole number of \d+ bits"):
+    with pytest.raises(
+        ValueError, match=r"epsilon must be finite, got a whole number of \d+ bits"
+    ):
         dp.mechanism("geometric", epsilon=huge)
     with pytest.raises(ValueError, match=r"n must be an integer of at (least|most)"):
         dp.audit(dp.mechanism("geometric", 1.0), huge, [1, 1])
-    with pytest.raises(TypeError, match=r"counts must be .* whole numbers, at most 2\^62 and of a"):
+    with pytest.raises(
+        TypeError, match=r"counts must be .* whole numbers, at most 2\^62 and of a"
+    ):
         dp.posterior([huge, 1], [1, 1])
 
 
@@ -60,7 +68,9 @@ TWO_LABELLED = {
     "smooth_sensitivity": lambda: dp.smooth_sensitivity(X, ALPHA),
     "law": lambda: GEOMETRIC.law(X, ALPHA),
     "law of scores": lambda: SMOOTH.law(X, ALPHA),
-    "audit_pair": lambda: dp.audit_pair(GEOMETRIC, [3, 1], Labelled([2, 2], "ba"), ALPHA),
+    "audit_pair": lambda: dp.audit_pair(
+        GEOMETRIC, [3, 1], Labelled([2, 2], "ba"), ALPHA
+    ),
     "counts": lambda: dp.audit_pair(GEOMETRIC, X, Labelled([2, 2], "ab"), [1, 1]),
     "simulate": lambda: dp.simulate(
         GEOMETRIC.law([3, 1], [1, 1]), X, ALPHA, np.random.default_rng(1)
@@ -80,20 +90,31 @@ TWO_LABELLED = {
 
 @pytest.mark.parametrize("call", TWO_LABELLED.values(), ids=TWO_LABELLED)
 def test_labels_in_another_order_are_refused(call: Any) -> None:
-    with pytest.raises(ValueError, match=r"must have the labels of \w+ in their order, got"):
+    with pytest.raises(
+        ValueError, match=r"must have the labels of \w+ in their order, got"
+    ):
         call()
 
 
 def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
     pandas = pytest.importorskip("pandas")
-    counts, prior = pandas.Series({"b": 3, "a": 1}), pandas.Series({"b": 1.0, "a": 100.0})
+    counts, prior = (
+        pandas.Series({"b": 3, "a": 1}),
+        pandas.Series({"b": 1.0, "a": 100.0}),
+    )
     assert dp.posterior(counts, prior).concentration.tolist() == [4.0, 101.0]
     assert dp.posterior(counts, [1, 1]).concentration.tolist() == [4.0, 2.0]
     assert dp.posterior([3, 1], prior).concentration.tolist() == [4.0, 101.0]
     masked = np.ma.array([3, 1], mask=False)
     assert dp.posterior(masked, [1, 1]).concentration.tolist() == [4.0, 2.0]
-    for other in (prior.sort_index(), prior.reset_index(drop=True), prior.rename({"a": "c"})):
-        with pytest.raises(ValueError, match="prior must have the labels of counts in their order"):
+    for other in (
+        prior.sort_index(),
+        prior.reset_index(drop=True),
+        prior.rename({"a": "c"}),
+    ):
+        with pytest.raises(
+            ValueError, match="prior must have the labels of counts in their order"
+        ):
             dp.posterior(counts, other)
     rows = pandas.DataFrame([[1.0, 2.0]], columns=["a", "b"])
     with pytest.raises(ValueError, match="b must have the labels of a in their order"):
@@ -103,7 +124,9 @@ def test_equal_labels_and_numbers_without_labels_are_taken() -> None:
 
 
 @pytest.mark.parametrize("value", [[3, 4.0], ["3", "4"], [3, None], [[3, 4]]])
-@pytest.mark.parametrize("check", [_validate.counts, _validate.prior, _validate.real_vector])
+@pytest.mark.parametrize(
+    "check", [_validate.counts, _validate.prior, _validate.real_vector]
+)
 def test_arrays_of_objects_are_refused_for_their_kind(value: Any, check: Any) -> None:
     with pytest.raises(TypeError, match="of a numeric dtype, got"):
         check("value", np.array(value, dtype=object))

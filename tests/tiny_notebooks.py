@@ -1,4 +1,5 @@
-"""Notebooks that compute next to nothing, for tests of the machinery around notebooks."""
+"""Notebooks that compute next to nothing, for tests of the machinery around
+notebooks."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
 def write_tiny(
     folder: Path, name: str, *extra: str, before: str = "", parameters: str = PARAMETERS
 ) -> Path:
-    """Write a notebook that records twice its n, with extra cells before and after that."""
+    """Write a notebook that records twice its n, with extra cells before and after
+    that.
+    """
     first = [code(before)] if before else []
     cells = [code(parameters, "parameters", "remove-cell"), *first, code(RECORD)]
     path = folder / f"{name}.ipynb"

@@ -1,6 +1,8 @@
-"""Write dpbayes/data/rand-hie-cells.csv from the RAND HIE table shipped with statsmodels.
+"""Write dpbayes/data/rand-hie-cells.csv from the RAND HIE table shipped with
+statsmodels.
 
-Needs statsmodels. Run it from the top of the repository: python tools/make_rand_hie_cells.py
+Needs statsmodels. Run it from the top of the repository: python
+tools/make_rand_hie_cells.py
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ HEALTH = ATTRIBUTES[0].labels
 
 
 def main() -> None:
-    """Count person-years by health, physical limitation, chronic diseases and visits."""
+    """Count person-years by health, physical limitation, chronic diseases and
+    visits."""
     table = randhie.load_pandas().data
     flags = np.stack([table["hlthg"], table["hlthf"], table["hlthp"]], axis=1)
     health = np.where(flags.any(axis=1), flags.argmax(axis=1) + 1, 0)

@@ -1,11 +1,13 @@
 """Change one thing in the code at a time, and see whether the tests notice.
 
-    python tools/mutate.py dpbayes/laws --tests tests/laws --number 100 --log mutants.jsonl
+    python tools/mutate.py dpbayes/laws --tests tests/laws --number 100 --log
+    mutants.jsonl
 
-A mutant changes one constant, operator, comparison or condition of a function. The tests run on a
-copy of the checkout, up to the first failure: then the mutant is caught. One that passes is put to
-the probes below: where it moves a number of them by more than 1e-9 it was missed, elsewhere nothing
-is known of it and it does not count. The log has a line a mutant, which is not run again.
+A mutant changes one constant, operator, comparison or condition of a function. The
+tests run on a copy of the checkout, up to the first failure: then the mutant is caught.
+One that passes is put to the probes below: where it moves a number of them by more than
+1e-9 it was missed, elsewhere nothing is known of it and it does not count. The log has
+a line a mutant, which is not run again.
 """
 
 from __future__ import annotations
@@ -71,14 +73,18 @@ SWAPS: dict[type, str] = {
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """Yield the changes of one module: inside functions, and not in what they say of errors."""
+    """Yield the changes of one module: inside functions, and not in what they say of
+    errors.
+    """
     text = path.read_bytes()
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
 
     def place(node: ast.AST, end: bool = False) -> int:
-        row, column = ("end_lineno", "end_col_offset") if end else ("lineno", "col_offset")
+        row, column = (
+            ("end_lineno", "end_col_offset") if end else ("lineno", "col_offset")
+        )
         return starts[getattr(node, row) - 1] + int(getattr(node, column))
 
     def between(left: ast.AST, right: ast.AST, operator: ast.AST) -> Iterator[Mutant]:
@@ -88,7 +94,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
         symbol = old.strip(" ()\n\\")
         if new is not None and "#" not in old and symbol and symbol in old:
             change = old.replace(symbol, new)
-            yield Mutant(str(path.relative_to(ROOT)), left.lineno, start, end, old, change)  # type: ignore[attr-defined]
+            yield Mutant(
+                str(path.relative_to(ROOT)), left.lineno, start, end, old, change
+            )  # type: ignore[attr-defined]
 
     def walk(node: ast.AST) -> Iterator[Mutant]:
         if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.arguments):
@@ -104,7 +112,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
             new = str(not value) if isinstance(value, bool) else repr(value + 1)
             old = text[place(node) : place(node, end=True)].decode()
             file = str(path.relative_to(ROOT))
-            yield Mutant(file, node.lineno, place(node), place(node, end=True), old, new)
+            yield Mutant(
+                file, node.lineno, place(node), place(node, end=True), old, new
+            )
         for child in ast.iter_child_nodes(node):
             yield from walk(child)
 
@@ -114,14 +124,20 @@ def mutants(path: Path) -> Iterator[Mutant]:
                 yield from walk(statement)
 
 
-def run(folder: Path, command: list[str], seconds: int) -> subprocess.CompletedProcess[str] | None:
+def run(
+    folder: Path, command: list[str], seconds: int
+) -> subprocess.CompletedProcess[str] | None:
     """Run Python in a copy of the checkout; None where it takes longer than it may."""
 
     def limit() -> None:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
 
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     with subprocess.Popen(
         [sys.executable, *command],
         cwd=folder, env=environment, text=True, preexec_fn=limit,
@@ -137,7 +153,9 @@ def run(folder: Path, command: list[str], seconds: int) -> subprocess.CompletedP
 
 def moved(old: str, new: str) -> bool:
     """Return whether two outputs of the probes differ by more than 1e-9 anywhere."""
-    first, second = (text.replace("[", " ").replace("]", " ").split() for text in (old, new))
+    first, second = (
+        text.replace("[", " ").replace("]", " ").split() for text in (old, new)
+    )
     if len(first) != len(second):
         return True
     for one, other in zip(first, second, strict=True):
@@ -150,13 +168,19 @@ def moved(old: str, new: str) -> bool:
     return False
 
 
-def judge(mutant: Mutant, folder: Path, tests: list[str], before: str, seconds: int) -> str:
+def judge(
+    mutant: Mutant, folder: Path, tests: list[str], before: str, seconds: int
+) -> str:
     """Return whether the mutant was caught, missed, or moves nothing that is known."""
     path = folder / mutant.file
     original = path.read_bytes()
-    path.write_bytes(original[: mutant.start] + mutant.new.encode() + original[mutant.end :])
+    path.write_bytes(
+        original[: mutant.start] + mutant.new.encode() + original[mutant.end :]
+    )
     try:
-        tested = run(folder, ["-m", "pytest", "-qx", "-p", "no:cacheprovider", *tests], seconds)
+        tested = run(
+            folder, ["-m", "pytest", "-qx", "-p", "no:cacheprovider", *tests], seconds
+        )
         if tested is None or tested.returncode:
             return "caught"
         probed = run(folder, ["-c", PROBES], seconds)
@@ -180,12 +204,16 @@ def worker(chosen: list[Mutant], tests: list[str], log: Path, seconds: int) -> N
 
 
 def main() -> None:
-    """Try mutants that the log does not hold yet, and print what was caught and what was missed."""
+    """Try mutants that the log does not hold yet, and print what was caught and what
+    was missed.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("sources", nargs="+", help="modules or folders to change")
-    parser.add_argument("--tests", nargs="+", default=["tests"], help="what pytest runs")
+    parser.add_argument(
+        "--tests", nargs="+", default=["tests"], help="what pytest runs"
+    )
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
@@ -197,13 +225,28 @@ def main() -> None:
     places = [ROOT / one for one in arguments.sources]
     files = sorted(f for p in places for f in (p.rglob("*.py") if p.is_dir() else [p]))
     log = arguments.log
-    lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    outcomes = {Mutant(**{k: v for k, v in one.items() if k != "outcome"}): one for one in lines}
-    left = [mutant for file in files for mutant in mutants(file) if mutant not in outcomes]
-    chosen = random.Random(arguments.seed).sample(left, min(arguments.number, len(left)))
+    lines = (
+        [json.loads(line) for line in log.read_text().splitlines()]
+        if log.exists()
+        else []
+    )
+    outcomes = {
+        Mutant(**{k: v for k, v in one.items() if k != "outcome"}): one for one in lines
+    }
+    left = [
+        mutant for file in files for mutant in mutants(file) if mutant not in outcomes
+    ]
+    chosen = random.Random(arguments.seed).sample(
+        left, min(arguments.number, len(left))
+    )
     for i in range(arguments.jobs):
         if os.fork() == 0:
-            worker(chosen[i :: arguments.jobs], arguments.tests, log.absolute(), arguments.seconds)
+            worker(
+                chosen[i :: arguments.jobs],
+                arguments.tests,
+                log.absolute(),
+                arguments.seconds,
+            )
             os._exit(0)
     for _ in range(arguments.jobs):
         os.wait()

@@ -1,8 +1,9 @@
-"""Print the built book: ``paper.pdf`` holds the paper, ``book.pdf`` the chapters without evidence.
+"""Print the built book: ``paper.pdf`` holds the paper, ``book.pdf`` the chapters
+without evidence.
 
-Chromium prints both from the site, so that figures, formulas and numbers are the site's own. The
-chapters are the first level of the contents; what is folded below them is left to the site. Run it
-through ``make pdf``, after ``make book``.
+Chromium prints both from the site, so that figures, formulas and numbers are the site's
+own. The chapters are the first level of the contents; what is folded below them is left
+to the site. Run it through ``make pdf``, after ``make book``.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ FOOTER = (
     '<div style="font: 8px serif; width: 100%; text-align: center">'
     '<span class="pageNumber"></span></div>'
 )
-# Take the text of a page: its links made links inside the print, or plain text where they lead out
-# of it; controls that paper cannot use left out; folded solutions opened.
+# Take the text of a page: its links made links inside the print, or plain text where
+# they lead out of it; controls that paper cannot use left out; folded solutions opened.
 TAKE = """([name, kept]) => {
   const article = document.querySelector('article.bd-article').cloneNode(true);
   const anchor = page => 'page-' + page.replace(/[^a-z0-9]+/gi, '-');
@@ -81,7 +82,9 @@ def chapters(contents: Path = ROOT / "_toc.yml") -> list[str]:
     """Return the pages of the first level of the contents, in the order of reading."""
     toc = yaml.safe_load(contents.read_text(encoding="utf-8"))
     parts = toc.get("parts", [{"chapters": toc.get("chapters", [])}])
-    found = [entry["file"] for part in parts for entry in part["chapters"] if "file" in entry]
+    found = [
+        entry["file"] for part in parts for entry in part["chapters"] if "file" in entry
+    ]
     return [toc["root"], *found]
 
 
@@ -105,7 +108,10 @@ def print_pages(page: Page, address: str, names: list[str], target: Path) -> Non
     half = target.with_suffix(".half")
     half.write_bytes(
         page.pdf(
-            **options, display_header_footer=True, header_template="<i></i>", footer_template=FOOTER
+            **options,
+            display_header_footer=True,
+            header_template="<i></i>",
+            footer_template=FOOTER,
         )
     )
     os.replace(half, target)
@@ -132,9 +138,13 @@ def served(site: Path) -> Iterator[str]:
 
 
 def link(site: Path) -> None:
-    """Show the links to the printed files, which the pages hold back until the files exist."""
+    """Show the links to the printed files, which the pages hold back until the files
+    exist.
+    """
     sheet = site / "_static" / "printed.css"
-    sheet.write_text(".bd-main .bd-content .printed-file { display: inline; }\n", encoding="utf-8")
+    sheet.write_text(
+        ".bd-main .bd-content .printed-file { display: inline; }\n", encoding="utf-8"
+    )
 
 
 def main() -> int:
@@ -146,10 +156,13 @@ def main() -> int:
     if chromium is None:
         return complain("Chromium prints the book, and it is not on the path")
     if not (arguments.site / "paper.html").is_file():
-        return complain(f"there is no {arguments.site}/paper.html: run `make book` first")
+        return complain(
+            f"there is no {arguments.site}/paper.html: run `make book` first"
+        )
     with served(arguments.site) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--headless", "--no-sandbox", "--disable-gpu"]
+            executable_path=chromium,
+            args=["--headless", "--no-sandbox", "--disable-gpu"],
         )
         page = browser.new_page()
         for names, file in ((["paper"], "paper.pdf"), (chapters(), "book.pdf")):

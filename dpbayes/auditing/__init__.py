@@ -1,4 +1,6 @@
-"""Actual privacy loss by complete enumeration, delta(epsilon), calibration and composition."""
+"""Actual privacy loss by complete enumeration, delta(epsilon), calibration and
+composition.
+"""
 
 from __future__ import annotations
 

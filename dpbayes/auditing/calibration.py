@@ -1,4 +1,6 @@
-"""Exact calibration: the least noise whose audited privacy loss does not exceed the target."""
+"""Exact calibration: the least noise whose audited privacy loss does not exceed the
+target.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +39,20 @@ _ROUNDINGS = 20  # a factor falls by up to 2^-32 for them
 def calibrate(
     mechanism: Mechanism, n: int, prior: ArrayLike, epsilon: float, delta: float = 0.0
 ) -> Any:
-    """Return the mechanism with the least noise that is (epsilon, delta)-DP on n records, audited.
+    """Return the mechanism with the least noise that is (epsilon, delta)-DP on n
+    records, audited.
 
-    The result is the same mechanism with another nominal `epsilon`. Its audited value is at most
-    the target; for delta = 0 it is within a relative 1e-9 of it wherever the audited value is
-    continuous. gamma is an option of the mechanism and never adapts to the data. For expMech-delta
-    and expMech-repaired, where gamma follows from the nominal epsilon, that one is kept and
-    `divisor` is searched instead. Book: `def-calibrated`.
+    The result is the same mechanism with another nominal `epsilon`. Its audited value
+    is at most the target; for delta = 0 it is within a relative 1e-9 of it wherever the
+    audited value is continuous. gamma is an option of the mechanism and never adapts to
+    the data. For expMech-delta and expMech-repaired, where gamma follows from the
+    nominal epsilon, that one is kept and `divisor` is searched instead. Book:
+    `def-calibrated`.
 
-    For all count vectors x, x' of n records that differ by replacing one record, and every set S of
-    outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n and prior, and for no other.
-    Sizes are those of `audit`. Raises ValueError when no nominal value near the target does.
+    For all count vectors x, x' of n records that differ by replacing one record, and
+    every set S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n
+    and prior, and for no other. Sizes are those of `audit`. Raises ValueError when no
+    nominal value near the target does.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> smooth = calibrate(mechanism("expMech-smooth", 1.0), 100, [1, 1], 1.0)
@@ -59,20 +64,28 @@ def calibrate(
     target = _validate.positive("epsilon", epsilon)
     failure = _validate.non_negative("delta", delta)
     if not _LEAST <= target <= 1.0 / _LEAST:
-        raise ValueError(f"epsilon must lie in [{_LEAST}, {1 / _LEAST}] here, got {epsilon!r}")
+        raise ValueError(
+            f"epsilon must lie in [{_LEAST}, {1 / _LEAST}] here, got {epsilon!r}"
+        )
     if failure >= 1.0:
         raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
     if not hasattr(mechanism, "__dataclass_fields__"):
-        raise TypeError(f"mechanism must be a dataclass with an epsilon, got {mechanism!r}")
+        raise TypeError(
+            f"mechanism must be a dataclass with an epsilon, got {mechanism!r}"
+        )
 
     given: Any = mechanism
     if own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None:
         # All exponents scale together, so the distances are computed once.
-        scores, rates = score_rows(given.metric, size, alpha).kept(), given.rates(size, alpha)
+        scores, rates = (
+            score_rows(given.metric, size, alpha).kept(),
+            given.rates(size, alpha),
+        )
         made, start = given.scaled, target / given.epsilon
 
         def rows(c: float) -> Rows:
             return exponential_rows(scores, c * rates)
+
     else:
         made, start = partial(_renamed, given), target
 
@@ -90,8 +103,9 @@ def _renamed(mechanism: Any, nominal: float) -> Any:
 def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> float:
     """Return the largest c found with which no pair exceeds the target.
 
-    `worst(c)` goes through all pairs and returns the largest excess and how that pair's excess
-    depends on c. So the pair bounds c, and the next search, there, finds the next pair or none.
+    `worst(c)` goes through all pairs and returns the largest excess and how that pair's
+    excess depends on c. So the pair bounds c, and the next search, there, finds the
+    next pair or none.
     """
     c, bound = start, np.inf
     for _ in range(_PAIRS):
@@ -106,7 +120,9 @@ def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> f
     return _largest(lambda one: worst(one)[0], c)
 
 
-def _worst(rows_at: RowsAt, excess: Callable[..., float], c: float) -> tuple[float, Excess]:
+def _worst(
+    rows_at: RowsAt, excess: Callable[..., float], c: float
+) -> tuple[float, Excess]:
     value, i, j = max((excess(p, q), i, j) for i, j, p, q in pairs(rows_at(c)))
 
     def of_pair(c: float) -> float:
@@ -117,7 +133,10 @@ def _worst(rows_at: RowsAt, excess: Callable[..., float], c: float) -> tuple[flo
 
 
 def _excess(
-    target: float, failure: float, log_p: NDArray[np.float64], log_q: NDArray[np.float64]
+    target: float,
+    failure: float,
+    log_p: NDArray[np.float64],
+    log_q: NDArray[np.float64],
 ) -> float:
     if failure == 0.0:
         largest = float(np.abs(loss(log_p, log_q)).max())
@@ -134,8 +153,8 @@ def _confirmed(
     target: float,
     failure: float,
 ) -> Any:
-    # Once more from the mechanism that is handed out, its laws certified. Where rounding puts it
-    # above the target, the factor falls until it is not.
+    # Once more from the mechanism that is handed out, its laws certified. Where
+    # rounding puts it above the target, the factor falls until it is not.
     for step in range(_ROUNDINGS):
         found = made(factor)
         result = audit(found, n, prior)
@@ -148,12 +167,14 @@ def _confirmed(
             break
         factor *= 1.0 - 2.0 ** (step - 52)
     raise ArithmeticError(
-        f"the calibrated {found.name} audits at {value!r}, more than the {allowed!r} asked for"
+        f"the calibrated {found.name} audits at {value!r}, more than the {allowed!r}"
+        " asked for"
     )
 
 
 def _largest(excess: Excess, start: float) -> float:
-    """Return the largest c found with excess(c) <= 0, for an excess that grows with c."""
+    """Return the largest c found with excess(c) <= 0, for an excess that grows with
+    c."""
     from scipy.optimize import brentq
 
     low = _below(excess, start)
@@ -178,6 +199,6 @@ def _below(excess: Excess, start: float) -> float:
             return min(c, other)
         c = other
     raise ValueError(
-        "epsilon cannot be reached: the audited value lies on the same side of the target for "
-        f"every nominal epsilon between {start!r} and {c!r}"
+        "epsilon cannot be reached: the audited value lies on the same side of the"
+        f" target for every nominal epsilon between {start!r} and {c!r}"
     )

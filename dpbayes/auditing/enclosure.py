@@ -1,7 +1,9 @@
-"""epsilon and delta(epsilon) between rigorous bounds: the exact audit in ball arithmetic.
+"""epsilon and delta(epsilon) between rigorous bounds: the exact audit in ball
+arithmetic.
 
-The float audit computes the same numbers with an unstated rounding error; here every step is an
-interval, so "epsilon is at most 0.3197" is a statement about the mechanism as it is released.
+The float audit computes the same numbers with an unstated rounding error; here every
+step is an interval, so "epsilon is at most 0.3197" is a statement about the mechanism
+as it is released.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Enclosure:
-    """The privacy loss of a mechanism on all data sets of n records, enclosed; see `enclose`."""
+    """The privacy loss of a mechanism on all data sets of n records, enclosed; see
+    `enclose`.
+    """
 
     n: int
     prior: NDArray[np.float64]
@@ -57,7 +61,9 @@ class Enclosure:
     _mechanism: Mechanism = field(repr=False)
 
     def delta(self, epsilon: float) -> Bounds:
-        """Return bounds of the least delta for which the mechanism is (epsilon, delta)-DP."""
+        """Return bounds of the least delta for which the mechanism is (epsilon,
+        delta)-DP.
+        """
         limit = Fraction(_validate.non_negative("epsilon", epsilon))
         return _narrow(self._mechanism, self.n, self.prior, partial(_delta, limit))
 
@@ -65,9 +71,9 @@ class Enclosure:
 def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     """Return bounds of the actual epsilon of a mechanism, no more than `WIDTH` apart.
 
-    The epsilon is that of `audit`, for the exponential family (any k), the two-sided Laplace
-    family, geometric and lattice (k = 2). Needs the extra `tables`. Raises TypeError for a
-    mechanism without a law in ball arithmetic. Book: `def-actual-loss`.
+    The epsilon is that of `audit`, for the exponential family (any k), the two-sided
+    Laplace family, geometric and lattice (k = 2). Needs the extra `tables`. Raises
+    TypeError for a mechanism without a law in ball arithmetic. Book: `def-actual-loss`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> bounds = enclose(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon
@@ -76,12 +82,16 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     """
     size, alpha = checked(mechanism, n, prior)
     if own(mechanism, "enclosed_law") is None:
-        raise TypeError(f"mechanism must have a law in ball arithmetic, got {mechanism!r}")
+        raise TypeError(
+            f"mechanism must have a law in ball arithmetic, got {mechanism!r}"
+        )
     check_candidates(size, alpha.size, math.isqrt(LARGEST), "an enclosure")
     return Enclosure(size, alpha, _narrow(mechanism, size, alpha, _epsilon), mechanism)
 
 
-def _narrow(mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: Any) -> Bounds:
+def _narrow(
+    mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: Any
+) -> Bounds:
     library, precision = flint(), _PRECISION
     counts = compositions(n, prior.size)
     first, second = moves(counts)
@@ -91,13 +101,15 @@ def _narrow(mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: An
             enclosed = own(mechanism, "enclosed_law")
             ball = answer(library, [enclosed(library, x, prior) for x in counts], pairs)
             bounds = Bounds(
-                0.0 - upper_float(-_fraction(ball.lower())), upper_float(_fraction(ball.upper()))
+                0.0 - upper_float(-_fraction(ball.lower())),
+                upper_float(_fraction(ball.upper())),
             )
         if bounds.width <= WIDTH:
             return bounds
         precision *= 2
     raise ArithmeticError(
-        f"the bounds {bounds.low!r} and {bounds.high!r} at n = {n} are wider than {WIDTH}"
+        f"the bounds {bounds.low!r} and {bounds.high!r} at n = {n} are wider than"
+        f" {WIDTH}"
     )
 
 

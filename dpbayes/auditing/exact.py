@@ -1,4 +1,6 @@
-"""The actual privacy loss of a mechanism: every pair of neighbours, every output, no sampling."""
+"""The actual privacy loss of a mechanism: every pair of neighbours, every output, no
+sampling.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Witness:
-    """Where a loss of ln P[output | counts] - ln P[output | neighbour] >= 0 is attained."""
+    """Where a loss of ln P[output | counts] - ln P[output | neighbour] >= 0 is
+    attained.
+    """
 
     counts: NDArray[np.int64]
     neighbour: NDArray[np.int64]
@@ -40,7 +44,8 @@ class Witness:
 
 @dataclass(frozen=True)
 class DeltaWitness:
-    """The pair at which P[M(counts) in S] - e^epsilon P[M(neighbour) in S] is largest."""
+    """The pair at which P[M(counts) in S] - e^epsilon P[M(neighbour) in S] is
+    largest."""
 
     counts: NDArray[np.int64]
     neighbour: NDArray[np.int64]
@@ -57,8 +62,12 @@ def loss(log_p: NDArray[np.float64], log_q: NDArray[np.float64]) -> NDArray[np.f
     return np.where(np.isnan(difference), 0.0, difference)
 
 
-def hockey_stick(log_p: NDArray[np.float64], log_q: NDArray[np.float64], epsilon: float) -> float:
-    """Return sum (p - e^epsilon q)_+, the least delta: P <= e^epsilon Q + delta on every set."""
+def hockey_stick(
+    log_p: NDArray[np.float64], log_q: NDArray[np.float64], epsilon: float
+) -> float:
+    """Return sum (p - e^epsilon q)_+, the least delta: P <= e^epsilon Q + delta on
+    every set.
+    """
     excess = loss(log_p, log_q) - epsilon
     over = excess > 0.0
     return float(np.sum(np.exp(log_p[over]) * -np.expm1(-excess[over])))
@@ -66,10 +75,11 @@ def hockey_stick(log_p: NDArray[np.float64], log_q: NDArray[np.float64], epsilon
 
 @dataclass(frozen=True)
 class PairAudit:
-    """Exact privacy loss of one neighbouring pair of data sets; make one with `audit_pair`.
+    """Exact privacy loss of one neighbouring pair of data sets; make one with
+    `audit_pair`.
 
-    `outputs` (M, k) are the outputs either of the two can give, `log_p` and `log_q` (M,) their
-    log-probabilities for `counts` and for `neighbour`.
+    `outputs` (M, k) are the outputs either of the two can give, `log_p` and `log_q`
+    (M,) their log-probabilities for `counts` and for `neighbour`.
     """
 
     counts: NDArray[np.int64]
@@ -98,7 +108,9 @@ class PairAudit:
         return Witness(first, second, self.outputs[at], float(abs(losses[at])))
 
     def delta(self, epsilon: float) -> float:
-        """Return the least delta for which the pair is (epsilon, delta)-indistinguishable."""
+        """Return the least delta for which the pair is (epsilon,
+        delta)-indistinguishable.
+        """
         budget = _validate.real("epsilon", epsilon)
         both = (self.log_p, self.log_q), (self.log_q, self.log_p)
         return max(hockey_stick(*laws, budget) for laws in both)
@@ -114,8 +126,8 @@ def checked_pair(
     checked(mechanism, int(x.sum()), alpha)
     if not np.any(np.all(neighbours(x) == other, axis=1)):
         raise ValueError(
-            f"neighbour must differ from counts by one replaced record, got {x.tolist()} and "
-            f"{other.tolist()}"
+            "neighbour must differ from counts by one replaced record, got"
+            f" {x.tolist()} and {other.tolist()}"
         )
     return x, other, alpha
 
@@ -123,10 +135,12 @@ def checked_pair(
 def audit_pair(
     mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
 ) -> PairAudit:
-    """Return the exact privacy loss between two neighbouring data sets, at any size a law takes.
+    """Return the exact privacy loss between two neighbouring data sets, at any size a
+    law takes.
 
-    Book: `def-actual-loss`. Raises ValueError when `counts` and `neighbour` (k,) do not differ by
-    one replaced record, TypeError when the law of the mechanism does not list its outputs.
+    Book: `def-actual-loss`. Raises ValueError when `counts` and `neighbour` (k,) do not
+    differ by one replaced record, TypeError when the law of the mechanism does not list
+    its outputs.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1]).epsilon, 9)
@@ -135,17 +149,22 @@ def audit_pair(
     x, other, alpha = checked_pair(mechanism, counts, neighbour, prior)
     first, second = (law_of(mechanism, data, alpha) for data in (x, other))
     if np.array_equal(first.outputs, second.outputs):
-        return PairAudit(x, other, first.outputs, first.log_probabilities, second.log_probabilities)
+        return PairAudit(
+            x, other, first.outputs, first.log_probabilities, second.log_probabilities
+        )
     outputs = np.unique(np.concatenate((first.outputs, second.outputs)), axis=0)
-    return PairAudit(x, other, outputs, aligned(first, outputs), aligned(second, outputs))
+    return PairAudit(
+        x, other, outputs, aligned(first, outputs), aligned(second, outputs)
+    )
 
 
 @dataclass(frozen=True)
 class DeltaCurve:
     """delta(epsilon) over all neighbouring pairs of n records, in both directions.
 
-    `deltas` (m,) is what (epsilon, delta)-DP asks for at each of `epsilons`, the largest sum of
-    (P[r | x] - e^epsilon P[r | x'])_+; each entry of `witnesses` names the pair that attains it.
+    `deltas` (m,) is what (epsilon, delta)-DP asks for at each of `epsilons`, the
+    largest sum of (P[r | x] - e^epsilon P[r | x'])_+; each entry of `witnesses` names
+    the pair that attains it.
     """
 
     epsilons: NDArray[np.float64]
@@ -157,9 +176,10 @@ class DeltaCurve:
 class Audit:
     """The exact privacy loss of a mechanism on all data sets of n records; see `audit`.
 
-    `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and prior (inf
-    when some output is possible for one data set and not for a neighbour), `witness` where.
-    `certificate` says how far this was compared with what the mechanism's `.law` returns.
+    `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and
+    prior (inf when some output is possible for one data set and not for a neighbour),
+    `witness` where. `certificate` says how far this was compared with what the
+    mechanism's `.law` returns.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("geometric", epsilon=1.0), 10, [1, 1]).delta(0.5), 6)
@@ -177,11 +197,15 @@ class Audit:
 
     @cached_property
     def enclosure(self) -> Enclosure:
-        """Rigorous bounds of epsilon and delta(epsilon) in ball arithmetic; see `enclose`."""
+        """Rigorous bounds of epsilon and delta(epsilon) in ball arithmetic; see
+        `enclose`.
+        """
         return enclose(self._mechanism, self.n, self.prior)
 
     def delta(self, epsilon: float) -> float:
-        """Return the least delta for which the mechanism is (epsilon, delta)-DP, epsilon >= 0."""
+        """Return the least delta for which the mechanism is (epsilon, delta)-DP,
+        epsilon >= 0.
+        """
         return float(self.curve([_validate.non_negative("epsilon", epsilon)]).deltas[0])
 
     def curve(self, epsilons: ArrayLike) -> DeltaCurve:
@@ -190,20 +214,24 @@ class Audit:
 
     def pair(self) -> PairAudit:
         """Return the two laws between which `epsilon` is attained."""
-        return _between(self._rows, row_of(self.witness.counts), row_of(self.witness.neighbour))
+        return _between(
+            self._rows, row_of(self.witness.counts), row_of(self.witness.neighbour)
+        )
 
 
 def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
-    """Return the actual epsilon of a mechanism over all neighbouring data sets of n records.
+    """Return the actual epsilon of a mechanism over all neighbouring data sets of n
+    records.
 
-    epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n records that
-    differ by replacing one record and all outputs r. Complete, not sampled: book,
-    `thm-audit-complete`; source: D, section 7.3 and Figure 7, where eight pairs are tried.
+    epsilon = max |ln P[M(x) = r] - ln P[M(x') = r]| over all count vectors x, x' of n
+    records that differ by replacing one record and all outputs r. Complete, not
+    sampled: book, `thm-audit-complete`; source: D, section 7.3 and Figure 7, where
+    eight pairs are tried.
 
     The result carries a certificate that this is what the mechanism's `.law` returns;
-    ArithmeticError is raised where the two differ. The law must list its outputs. k = 2 takes n up
-    to 100,000 (seconds at 10,000, minutes at 100,000), k = 3 about a hundred, k = 4 about thirty;
-    ValueError names the size that fits.
+    ArithmeticError is raised where the two differ. The law must list its outputs. k = 2
+    takes n up to 100,000 (seconds at 10,000, minutes at 100,000), k = 3 about a
+    hundred, k = 4 about thirty; ValueError names the size that fits.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
@@ -213,22 +241,31 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     check_size(size, alpha.size)
     rows = mechanism_rows(mechanism, size, alpha).kept()
     witness = audit_rows(rows)
-    # The loss of the witness once more, from the two laws that the mechanism returns for it.
+    # The loss of the witness once more, from the two laws that the mechanism returns
+    # for it.
     x, other = witness.counts, witness.neighbour
-    first, second = (aligned(law_of(mechanism, data, alpha), rows.outputs) for data in (x, other))
+    first, second = (
+        aligned(law_of(mechanism, data, alpha), rows.outputs) for data in (x, other)
+    )
     found = float(np.max(np.abs(loss(first, second))))
     gap = 0.0 if found == witness.loss else abs(found - witness.loss)
     if not gap <= 1e-8 * (1.0 + witness.loss):
         raise ArithmeticError(
-            f"the audit of {mechanism.name} found a loss of {witness.loss!r} where its .law has "
-            f"{found!r}: counts {x.tolist()} against {other.tolist()}"
+            f"the audit of {mechanism.name} found a loss of {witness.loss!r} where its"
+            f" .law has {found!r}: counts {x.tolist()} against {other.tolist()}"
         )
-    known = Certificate(rows.certificate.rows + 2, max(rows.certificate.difference, gap))
-    return Audit(mechanism.name, size, alpha, witness.loss, witness, known, rows, mechanism)
+    known = Certificate(
+        rows.certificate.rows + 2, max(rows.certificate.difference, gap)
+    )
+    return Audit(
+        mechanism.name, size, alpha, witness.loss, witness, known, rows, mechanism
+    )
 
 
 def audit_rows(rows: Rows) -> Witness:
-    """Return the largest loss of all pairs of neighbours, from the laws of all data sets."""
+    """Return the largest loss of all pairs of neighbours, from the laws of all data
+    sets.
+    """
     best = (-1.0, 0, 0, 0)
     for i, j, log_p, log_q in pairs(rows):
         losses = loss(log_p, log_q)
@@ -239,11 +276,14 @@ def audit_rows(rows: Rows) -> Witness:
     return Witness(rows.counts[first], rows.counts[second], rows.outputs[at], value)
 
 
-def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4) -> Witness:
-    """Return the largest loss among the neighbouring pairs of two categories next to the corners.
+def audit_corners(
+    mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4
+) -> Witness:
+    """Return the largest loss among the neighbouring pairs of two categories next to
+    the corners.
 
-    Only the `reach` pairs (i, i + 1), i < reach, at either end are tried, as D's Figure 7 did with
-    four: a lower bound on the actual epsilon. Book: `fig-actual-loss`.
+    Only the `reach` pairs (i, i + 1), i < reach, at either end are tried, as D's Figure
+    7 did with four: a lower bound on the actual epsilon. Book: `fig-actual-loss`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> m = mechanism("expMech-smooth", 1.0, metric="published", divisor=2.0)
@@ -252,7 +292,9 @@ def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4
     """
     size, alpha = checked(mechanism, n, prior)
     if alpha.size != 2:
-        raise ValueError(f"prior must have 2 parameters for a search of corners, got {alpha.size}")
+        raise ValueError(
+            f"prior must have 2 parameters for a search of corners, got {alpha.size}"
+        )
     near = np.arange(min(_validate.integer("reach", reach, minimum=1), size))
     first = np.union1d(near, size - 1 - near)
     rows = mechanism_rows(mechanism, size, alpha, used=np.union1d(first, first + 1))
@@ -261,12 +303,16 @@ def audit_corners(mechanism: Mechanism, n: int, prior: ArrayLike, reach: int = 4
 
 
 def _between(rows: Rows, i: int, j: int) -> PairAudit:
-    return PairAudit(rows.counts[i], rows.counts[j], rows.outputs, rows.row(i), rows.row(j))
+    return PairAudit(
+        rows.counts[i], rows.counts[j], rows.outputs, rows.row(i), rows.row(j)
+    )
 
 
 def pairs(rows: Rows) -> Iterator[Pair]:
-    """Yield each unordered pair of neighbours once: row numbers and log-probabilities."""
-    if rows.counts.shape[1] == 2:  # neighbours are consecutive: two rows in memory at a time
+    """Yield each unordered pair of neighbours once: row numbers and
+    log-probabilities."""
+    # neighbours are consecutive: two rows in memory at a time
+    if rows.counts.shape[1] == 2:
         before = rows.row(0)
         for i in range(1, len(rows.counts)):
             here = rows.row(i)

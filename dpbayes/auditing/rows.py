@@ -1,4 +1,6 @@
-"""The law of every data set of n records, as rows of log-probabilities over one list of outputs."""
+"""The law of every data set of n records, as rows of log-probabilities over one list of
+outputs.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,24 @@ from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import check_candidates, compositions
 
 LARGEST_TABLE = 30_000_000
-"""Most log-probabilities of an audit of three or more categories: 240 MB, all in memory."""
+"""Most log-probabilities of an audit of three or more categories: 240 MB, all in
+memory.
+"""
 
 LARGEST_STREAM = (10**5 + 1) ** 2
-"""Most log-probabilities of an audit of two categories, two rows at a time: n = 100,000."""
+"""Most log-probabilities of an audit of two categories, two rows at a time: n =
+100,000.
+"""
 
 KEPT_TABLE = 4_000_000
 """Tables up to this many entries are kept between passes."""
 
 _NORMALISED = 1e-9
-_NEGLIGIBLE = 1e-12  # of its least likely output a law may leave out: no loss changes by more
-# A certificate compares all data sets up to the first number, and about the second beyond it, to
-# this share of the largest logarithm: sums and tables round, another law differs by far more.
+# of its least likely output a law may leave out: no loss changes by more
+_NEGLIGIBLE = 1e-12
+# A certificate compares all data sets up to the first number, and about the second
+# beyond it, to this share of the largest logarithm: sums and tables round, another law
+# differs by far more.
 _ALL_COMPARED = 100
 _COMPARED = 20
 _SAME_LAW = 1e-8
@@ -42,7 +50,9 @@ _CLOSE = 0.25  # of d/m; beyond it differences of logarithms keep all but two di
 
 @dataclass(frozen=True)
 class Certificate:
-    """How many data sets were compared with `.law`, and the largest difference of ln P found."""
+    """How many data sets were compared with `.law`, and the largest difference of ln P
+    found.
+    """
 
     rows: int = 0
     difference: float = 0.0
@@ -50,10 +60,12 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Rows:
-    """Log-probabilities ln P(output | counts), one row for each of the data sets in `counts`.
+    """Log-probabilities ln P(output | counts), one row for each of the data sets in
+    `counts`.
 
-    `counts` (N, k) are all histograms of n records in lexicographic order, `outputs` (M, k) every
-    output any of them can give; `row(i)` has shape (M,) and holds -inf for an impossible output.
+    `counts` (N, k) are all histograms of n records in lexicographic order, `outputs`
+    (M, k) every output any of them can give; `row(i)` has shape (M,) and holds -inf for
+    an impossible output.
     """
 
     counts: NDArray[np.int64]
@@ -65,7 +77,9 @@ class Rows:
         return (self.row(i) for i in range(len(self.counts)))
 
     def kept(self, limit: int = KEPT_TABLE) -> Rows:
-        """Return the same rows, computed once and kept if they have at most `limit` entries."""
+        """Return the same rows, computed once and kept if they have at most `limit`
+        entries.
+        """
         if len(self.counts) * len(self.outputs) > limit:
             return self
         return replace(self, row=Table(np.array(list(self))))
@@ -89,7 +103,8 @@ class _Weighted:
     rates: NDArray[np.float64]
 
     def __call__(self, i: int) -> NDArray[np.float64]:
-        # The score of the truth is 0, so the largest weight is 1 and the sum cannot underflow.
+        # The score of the truth is 0, so the largest weight is 1 and the sum cannot
+        # underflow.
         weights = -self.rates[i] * self.scores(i)
         return np.asarray(weights - np.log(np.exp(weights).sum()))
 
@@ -107,9 +122,9 @@ class _Laws:
         law = law_of(self.mechanism, self.counts[i], self.prior)
         if not np.array_equal(law.outputs, self.outputs):
             raise ValueError(
-                f"{self.mechanism.name} lists other outputs at counts {self.counts[i].tolist()} "
-                f"than at {self.counts[0].tolist()}; audit_pair compares two data sets whose "
-                "outputs differ"
+                f"{self.mechanism.name} lists other outputs at counts"
+                f" {self.counts[i].tolist()} than at {self.counts[0].tolist()};"
+                " audit_pair compares two data sets whose outputs differ"
             )
         return law.log_probabilities
 
@@ -117,25 +132,27 @@ class _Laws:
 def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
     """Return the law of a mechanism at these counts, refusing one that is not a law.
 
-    It must list its outputs completely, with log-probabilities that are finite or -inf and sum to
-    one; anything else could be audited and would mean nothing.
+    It must list its outputs completely, with log-probabilities that are finite or -inf
+    and sum to one; anything else could be audited and would mean nothing.
     """
     law = listed(mechanism.law(counts, prior), f"an exact audit of {mechanism.name}")
     logs, outputs = np.asarray(law.log_probabilities), np.asarray(law.outputs)
     at = f"the law of {mechanism.name} at counts {np.asarray(counts).tolist()}"
     if logs.ndim != 1 or outputs.shape != (logs.size, np.size(counts)):
         raise ValueError(
-            f"{at} must list outputs (N, {np.size(counts)}) and log-probabilities (N,), got "
-            f"{outputs.shape} and {logs.shape}"
+            f"{at} must list outputs (N, {np.size(counts)}) and log-probabilities (N,),"
+            f" got {outputs.shape} and {logs.shape}"
         )
     wrong = logs[np.isnan(logs) | (logs == np.inf)]
     if wrong.size:
-        raise ValueError(f"{at} must have log-probabilities below +inf, got {float(wrong[0])}")
+        raise ValueError(
+            f"{at} must have log-probabilities below +inf, got {float(wrong[0])}"
+        )
     outside = float(getattr(law, "mass_outside", 0.0))
     if not outside <= _NEGLIGIBLE * np.exp(np.min(logs)):
         raise ValueError(
-            f"an exact audit needs every output listed; {at} leaves out outputs of probability up "
-            f"to {outside:.3g}: use fewer records"
+            f"an exact audit needs every output listed; {at} leaves out outputs of"
+            f" probability up to {outside:.3g}: use fewer records"
         )
     total = float(np.exp(logs).sum())
     if not abs(total - 1.0) <= _NORMALISED:
@@ -144,8 +161,12 @@ def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
 
 
 def check_size(n: int, k: int) -> None:
-    """Raise ValueError when all laws of n records over k categories are too many to audit."""
-    check_candidates(n, k, isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE), "an audit")
+    """Raise ValueError when all laws of n records over k categories are too many to
+    audit.
+    """
+    check_candidates(
+        n, k, isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE), "an audit"
+    )
 
 
 def mechanism_rows(
@@ -154,10 +175,12 @@ def mechanism_rows(
     prior: NDArray[np.float64],
     used: NDArray[np.int64] | None = None,
 ) -> Rows:
-    """Return the laws of a mechanism for all data sets of n records; nothing large is held yet.
+    """Return the laws of a mechanism for all data sets of n records; nothing large is
+    held yet.
 
-    A mechanism whose exact type states its `rates` is computed from tables that all data sets
-    share; a sample of these rows, or those `used`, is compared with what `.law` returns.
+    A mechanism whose exact type states its `rates` is computed from tables that all
+    data sets share; a sample of these rows, or those `used`, is compared with what
+    `.law` returns.
     """
     rates = own(mechanism, "rates")
     if rates is not None:
@@ -173,21 +196,27 @@ def mechanism_rows(
     laws = [law_of(mechanism, x, prior) for x in counts]
     outputs = np.unique(np.concatenate([law.outputs for law in laws]), axis=0)
     _check_entries(mechanism, len(outputs), counts)
-    return Rows(counts, outputs, Table(np.array([aligned(law, outputs) for law in laws])))
+    return Rows(
+        counts, outputs, Table(np.array([aligned(law, outputs) for law in laws]))
+    )
 
 
-def _check_entries(mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]) -> None:
+def _check_entries(
+    mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]
+) -> None:
     limit = LARGEST_STREAM if counts.shape[1] == 2 else LARGEST_TABLE
     if outputs * len(counts) > limit:
         raise ValueError(
-            f"{mechanism.name} has {outputs} outputs for each of {len(counts)} data sets, "
-            f"{outputs * len(counts) * 8 / 1e9:.3g} GB of probabilities; an audit takes "
-            f"{limit * 8 / 1e9:.3g} GB: use fewer records"
+            f"{mechanism.name} has {outputs} outputs for each of {len(counts)} data"
+            f" sets, {outputs * len(counts) * 8 / 1e9:.3g} GB of probabilities; an"
+            f" audit takes {limit * 8 / 1e9:.3g} GB: use fewer records"
         )
 
 
 def sampled(number: int) -> NDArray[np.int64]:
-    """Return the row numbers a certificate compares: all of a hundred, else some spread evenly."""
+    """Return the row numbers a certificate compares: all of a hundred, else some spread
+    evenly.
+    """
     if number <= _ALL_COMPARED:
         return np.arange(number)
     spread = np.linspace(2, number - 3, _COMPARED).astype(np.int64)
@@ -195,20 +224,29 @@ def sampled(number: int) -> NDArray[np.int64]:
 
 
 def certify(
-    mechanism: Mechanism, prior: NDArray[np.float64], rows: Rows, chosen: NDArray[np.int64]
+    mechanism: Mechanism,
+    prior: NDArray[np.float64],
+    rows: Rows,
+    chosen: NDArray[np.int64],
 ) -> Certificate:
-    """Return by how much the chosen rows differ from `.law`; ArithmeticError where they do."""
+    """Return by how much the chosen rows differ from `.law`; ArithmeticError where they
+    do.
+    """
     largest = 0.0
     for i in chosen:
         counts = rows.counts[int(i)]
-        ours, theirs = rows.row(int(i)), aligned(law_of(mechanism, counts, prior), rows.outputs)
+        ours, theirs = (
+            rows.row(int(i)),
+            aligned(law_of(mechanism, counts, prior), rows.outputs),
+        )
         with np.errstate(invalid="ignore"):
             gap = float(np.max(np.where(ours == theirs, 0.0, np.abs(ours - theirs))))
         reach = 1.0 + float(np.max(np.abs(theirs[np.isfinite(theirs)])))
         if not gap <= _SAME_LAW * reach:
             raise ArithmeticError(
-                f"the audit of {mechanism.name} computed another law at counts {counts.tolist()} "
-                f"than its .law returns: log-probabilities differ by up to {gap:.3g}"
+                f"the audit of {mechanism.name} computed another law at counts"
+                f" {counts.tolist()} than its .law returns: log-probabilities differ by"
+                f" up to {gap:.3g}"
             )
         largest = max(largest, gap)
     return Certificate(len(chosen), largest)
@@ -217,34 +255,41 @@ def certify(
 def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the log-probabilities of a law at these outputs, -inf where it has none.
 
-    `outputs` are sorted, distinct and hold the law's; what the law lists twice is added up.
+    `outputs` are sorted, distinct and hold the law's; what the law lists twice is added
+    up.
     """
     if np.array_equal(outputs, law.outputs):
         return law.log_probabilities
     stacked = np.concatenate((outputs, law.outputs))
     distinct, place = np.unique(stacked, axis=0, return_inverse=True)
     if len(distinct) != len(outputs):
-        raise ArithmeticError("a law lists outputs that another one of the same mechanism does not")
+        raise ArithmeticError(
+            "a law lists outputs that another one of the same mechanism does not"
+        )
     result = np.full(len(outputs), -np.inf)
     np.logaddexp.at(result, place.ravel()[len(outputs) :], law.log_probabilities)
     return result
 
 
 def score_rows(metric: str, n: int, prior: NDArray[np.float64]) -> Rows:
-    """Return the scores H(BI(x), r) of the exponential mechanisms as rows, for any k."""
+    """Return the scores H(BI(x), r) of the exponential mechanisms as rows, for any
+    k."""
     counts = compositions(n, prior.size)
     return Rows(counts, counts, Scores.of(metric, counts, prior))
 
 
 def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
-    """Return rows ln P proportional to -rate times score, one rate for each data set."""
+    """Return rows ln P proportional to -rate times score, one rate for each data
+    set."""
     return replace(scores, row=_Weighted(scores.row, rates))
 
 
 def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row numbers of all neighbouring pairs in a lexicographic list of histograms, once.
+    """Return the row numbers of all neighbouring pairs in a lexicographic list of
+    histograms, once.
 
-    One record moves from category i to j > i, to an earlier row. Book: `thm-audit-complete`.
+    One record moves from category i to j > i, to an earlier row. Book:
+    `thm-audit-complete`.
     """
     n, k = int(counts[0].sum()), counts.shape[1]
     weights = (n + 1) ** np.arange(k - 1, -1, -1, dtype=np.int64)
@@ -254,11 +299,15 @@ def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
         for j in range(i + 1, k):
             source = np.flatnonzero(counts[:, i] > 0)
             later.append(source)
-            earlier.append(np.searchsorted(keys, keys[source] - weights[i] + weights[j]))
+            earlier.append(
+                np.searchsorted(keys, keys[source] - weights[i] + weights[j])
+            )
     return np.concatenate(earlier), np.concatenate(later)
 
 
-def checked(mechanism: Mechanism, n: int, prior: ArrayLike) -> tuple[int, NDArray[np.float64]]:
+def checked(
+    mechanism: Mechanism, n: int, prior: ArrayLike
+) -> tuple[int, NDArray[np.float64]]:
     """Return n and prior of an audit, checked."""
     _validate.offering("mechanism", mechanism, "law")
     return _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)
@@ -266,9 +315,11 @@ def checked(mechanism: Mechanism, n: int, prior: ArrayLike) -> tuple[int, NDArra
 
 @dataclass(frozen=True)
 class Scores:
-    """Row i: the distances of all histograms in `counts` from the posterior of the i-th.
+    """Row i: the distances of all histograms in `counts` from the posterior of the
+    i-th.
 
-    With two categories `tables` are those of `psi_row`, with more psi of all pairs of counts.
+    With two categories `tables` are those of `psi_row`, with more psi of all pairs of
+    counts.
     """
 
     counts: NDArray[np.int64]
@@ -276,20 +327,31 @@ class Scores:
     tables: tuple[NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, metric: str, counts: NDArray[np.int64], prior: NDArray[np.float64]) -> Scores:
-        """Return the scores by "hellinger" or "published"; `counts` are all of n records."""
+    def of(
+        cls, metric: str, counts: NDArray[np.int64], prior: NDArray[np.float64]
+    ) -> Scores:
+        """Return the scores by "hellinger" or "published"; `counts` are all of n
+        records.
+        """
         n = int(counts[0].sum())
         exponent = affinity_exponent(metric, float(prior.sum() + n))
         if prior.size == 2:
-            return cls(counts, exponent, tuple(half_steps(float(alpha), n) for alpha in prior))
+            return cls(
+                counts, exponent, tuple(half_steps(float(alpha), n) for alpha in prior)
+            )
         at = np.arange(n + 1)
-        tables = {a: affinity_of_counts(a, at[:, None], at[None, :]) for a in set(prior.tolist())}
+        tables = {
+            a: affinity_of_counts(a, at[:, None], at[None, :])
+            for a in set(prior.tolist())
+        }
         return cls(counts, exponent, tuple(tables[a] for a in prior.tolist()))
 
     def __call__(self, i: int) -> NDArray[np.float64]:
         x = self.counts[i]
         if x.size == 2:
-            first, second = (psi_row(t, int(one)) for t, one in zip(self.tables, x, strict=True))
+            first, second = (
+                psi_row(t, int(one)) for t, one in zip(self.tables, x, strict=True)
+            )
             logs = first + second[::-1]
         else:
             logs = np.zeros(len(self.counts))
@@ -301,7 +363,9 @@ class Scores:
 
 
 def half_steps(alpha: float, n: int) -> NDArray[np.float64]:
-    """Return z = alpha, alpha + 1/2, …, alpha + n, their logarithms and Stirling's remainders."""
+    """Return z = alpha, alpha + 1/2, …, alpha + n, their logarithms and Stirling's
+    remainders.
+    """
     z = alpha + 0.5 * np.arange(2 * n + 1, dtype=np.float64)
     return np.stack((z, np.log(z), stirling_remainder(z)))
 
@@ -309,8 +373,9 @@ def half_steps(alpha: float, n: int) -> NDArray[np.float64]:
 def psi_row(table: NDArray[np.float64], x: int) -> NDArray[np.float64]:
     """Return psi(alpha + x, alpha + r) for r = 0 … n.
 
-    Half of a + b, a and b all lie on the grid of `half_steps`, so what is left of Stirling's
-    formula is looked up; logarithms are, too, but where a and b are so close that they cancel.
+    Half of a + b, a and b all lie on the grid of `half_steps`, so what is left of
+    Stirling's formula is looked up; logarithms are, too, but where a and b are so close
+    that they cancel.
     """
     grid, logarithms, remainders = table
     n = grid.size // 2

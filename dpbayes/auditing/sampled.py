@@ -15,10 +15,11 @@ from dpbayes.mechanisms.protocol import Mechanism
 
 @dataclass(frozen=True)
 class SampledAudit:
-    """A lower bound on epsilon that holds with probability `confidence` over the samples.
+    """A lower bound on epsilon that holds with probability `confidence` over the
+    samples.
 
-    `event` (m, k) are the outputs chosen on the first half of the samples; `hits` counts them in
-    the second half, out of `runs` for each of the two data sets.
+    `event` (m, k) are the outputs chosen on the first half of the samples; `hits`
+    counts them in the second half, out of `runs` for each of the two data sets.
     """
 
     epsilon: float
@@ -31,7 +32,8 @@ class SampledAudit:
 def clopper_pearson(hits: int, runs: int, confidence: float) -> tuple[float, float]:
     """Return bounds that each hold for a success probability with the given confidence.
 
-    The lower one solves P[Binomial(runs, p) >= hits] = 1 - confidence. Book: `thm-clopper-pearson`.
+    The lower one solves P[Binomial(runs, p) >= hits] = 1 - confidence. Book:
+    `thm-clopper-pearson`.
 
     >>> [round(bound, 4) for bound in clopper_pearson(0, 100, 0.95)]
     [0.0, 0.0295]
@@ -42,7 +44,11 @@ def clopper_pearson(hits: int, runs: int, confidence: float) -> tuple[float, flo
     if count > total:
         raise ValueError(f"hits must be at most runs = {total}, got {count}")
     low = 0.0 if count == 0 else float(betaincinv(count, total - count + 1, risk))
-    high = 1.0 if count == total else float(betaincinv(count + 1, total - count, 1.0 - risk))
+    high = (
+        1.0
+        if count == total
+        else float(betaincinv(count + 1, total - count, 1.0 - risk))
+    )
     return low, high
 
 
@@ -55,20 +61,26 @@ def audit_by_sampling(
     runs: int = 100_000,
     confidence: float = 0.99,
 ) -> SampledAudit:
-    """Return a certified lower bound on epsilon from `runs` releases of each of two data sets.
+    """Return a certified lower bound on epsilon from `runs` releases of each of two
+    data sets.
 
-    The event is chosen on one half: outputs ranked by their ratio of frequencies, the cut where the
-    certified bound is best, for either order. The other half certifies ln(p_low / q_high) with one
-    Clopper-Pearson bound for each, at level 1 - (1 - confidence)/2. Book: `sampled-audit`.
+    The event is chosen on one half: outputs ranked by their ratio of frequencies, the
+    cut where the certified bound is best, for either order. The other half certifies
+    ln(p_low / q_high) with one Clopper-Pearson bound for each, at level 1 - (1 -
+    confidence)/2. Book: `sampled-audit`.
     """
     x, other, alpha = checked_pair(mechanism, counts, neighbour, prior)
     half = _validate.integer("runs", runs, minimum=4) // 2
     level = 1.0 - 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
     generator = _validate.generator("rng", rng)
-    draws = [mechanism.law(data, alpha).sample(generator, 2 * half) for data in (x, other)]
+    draws = [
+        mechanism.law(data, alpha).sample(generator, 2 * half) for data in (x, other)
+    ]
     outputs, place = np.unique(np.concatenate(draws), axis=0, return_inverse=True)
     kind = place.reshape(2, 2, half)
-    table = np.array([[np.bincount(part, minlength=len(outputs)) for part in d] for d in kind])
+    table = np.array(
+        [[np.bincount(part, minlength=len(outputs)) for part in d] for d in kind]
+    )
     orders = [(0, 1), (1, 0)]
     chosen = [_best_event(table[a, 0], table[b, 0], half, level) for a, b in orders]
     better = int(chosen[1][0] > chosen[0][0])
@@ -89,6 +101,9 @@ def _best_event(
 ) -> tuple[float, NDArray[np.int64]]:
     order = np.argsort(-(p + 1.0) / (q + 1.0), kind="stable")
     p_hits, q_hits = np.cumsum(p[order]), np.cumsum(q[order])
-    values = [_certified(int(a), int(b), runs, level) for a, b in zip(p_hits, q_hits, strict=True)]
+    values = [
+        _certified(int(a), int(b), runs, level)
+        for a, b in zip(p_hits, q_hits, strict=True)
+    ]
     best = int(np.argmax(values))
     return values[best], order[: best + 1]

@@ -2,4 +2,6 @@
 
 
 class Refused(Exception):
-    """A command could not do what was asked; the message says why and the exit status is 1."""
+    """A command could not do what was asked; the message says why and the exit status
+    is 1.
+    """

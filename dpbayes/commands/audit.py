@@ -1,4 +1,6 @@
-"""``dpbayes audit``: the actual privacy loss of a mechanism, by going through all neighbours."""
+"""``dpbayes audit``: the actual privacy loss of a mechanism, by going through all
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--n", type=int, required=True, help="records in the data set")
     add("--prior", default="1,1", metavar="A,B,…", help="default: 1,1")
     add("-o", "--option", action="append", default=[], metavar="NAME=VALUE", help=what)
-    add("--delta-at", type=float, metavar="EPSILON", help="also print delta at this epsilon")
+    add(
+        "--delta-at",
+        type=float,
+        metavar="EPSILON",
+        help="also print delta at this epsilon",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,6 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     counts = f"counts {found.counts.tolist()} against {found.neighbour.tolist()}"
     print(f"attained by output {found.output.tolist()} for {counts}")
     if arguments.delta_at is not None:
-        print(f"delta at epsilon {arguments.delta_at:g}: {audit.delta(arguments.delta_at):.9g}")
+        print(
+            f"delta at epsilon {arguments.delta_at:g}:"
+            f" {audit.delta(arguments.delta_at):.9g}"
+        )
     print(f"for data sets with n = {arguments.n} that differ by replacing one record")
     return 0

@@ -20,12 +20,20 @@ OTHERS = {
 
 def methods() -> dict[str, tuple[str, ...]]:
     """Return what can be cited, with the keys of its sources."""
-    return {name: getattr(make(1.0), "citations", ()) for name, make in REGISTRY.items()} | OTHERS
+    return {
+        name: getattr(make(1.0), "citations", ()) for name, make in REGISTRY.items()
+    } | OTHERS
 
 
 def entries() -> dict[str, str]:
-    """Return the BibTeX entries shipped with the package, by key; its own is ``dpbayes``."""
-    text = resources.files("dpbayes").joinpath("data/methods.txt").read_text(encoding="utf-8")
+    """Return the BibTeX entries shipped with the package, by key; its own is
+    ``dpbayes``.
+    """
+    text = (
+        resources.files("dpbayes")
+        .joinpath("data/methods.txt")
+        .read_text(encoding="utf-8")
+    )
     found = re.finditer(r"^@\w+\{([\w-]+),.*?^\}", text, re.DOTALL | re.MULTILINE)
     return {match[1]: match[0].replace("VERSION", __version__) for match in found}
 

@@ -1,4 +1,5 @@
-"""``dpbayes plan``: what a release would cost and how good it would be, without touching anything.
+"""``dpbayes plan``: what a release would cost and how good it would be, without
+touching anything.
 
 dpbayes plan release.toml --records 5000
 """
@@ -46,14 +47,19 @@ def run(arguments: argparse.Namespace) -> int:
         rehearse(plan, records)
         asked |= {"records": records, "epsilon": str(plan.epsilon_of_a_record)}
         found = bounded_analysis(asked | {"prior": plan.prior.tolist()})
-        print(f"error      {error(found[ERROR], records)}\nwidth      {width(found[WIDTH])}")
+        print(
+            f"error      {error(found[ERROR], records)}\nwidth     "
+            f" {width(found[WIDTH])}"
+        )
     if plan.mechanism == "lattice":
         print(needed(plan))
     return 0
 
 
 def price(plan: Plan) -> str:
-    """Return the cost beside what the account holds, or why the account cannot be asked."""
+    """Return the cost beside what the account holds, or why the account cannot be
+    asked.
+    """
     try:
         account = open_account(plan.account)
         wanted, left = cost(plan, account), account.balance
@@ -69,8 +75,9 @@ def error(part: Mapping[str, Any], records: int) -> str:
         return f"not computed: {part['missing']}"
     even, halving = (distance_text(part[shape]) for shape in SHAPES)
     return (
-        f"{even} mean Hellinger distance for balanced counts of {counted(records, 'record')}, "
-        f"{halving} where each category is half the one before"
+        f"{even} mean Hellinger distance for balanced counts of"
+        f" {counted(records, 'record')}, {halving} where each category is half the one"
+        " before"
     )
 
 
@@ -79,17 +86,20 @@ def width(part: Mapping[str, Any]) -> str:
     if "missing" in part:
         return f"not computed: {part['missing']}"
     return (
-        f"{part['aware']:.3g} (± {part['error']:.1g}) of the {LEVEL:.0%} noise-aware interval of a "
-        f"share, balanced counts, mean of {part['draws']} made-up releases; {part['plain']:.3g} if "
-        "the noise is ignored"
+        f"{part['aware']:.3g} (± {part['error']:.1g}) of the {LEVEL:.0%} noise-aware"
+        f" interval of a share, balanced counts, mean of {part['draws']} made-up"
+        f" releases; {part['plain']:.3g} if the noise is ignored"
     )
 
 
 def needed(plan: Plan) -> str:
-    """Return how many records are enough for some errors, by proof, for balanced data."""
+    """Return how many records are enough for some errors, by proof, for balanced
+    data."""
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
     if k > MOST_CELLS:  # each of the numbers takes a minute for 10,000 cells
         return f"records    not computed for more than {MOST_CELLS:,} cells"
-    enough = [dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS]
+    enough = [
+        dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS
+    ]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
     return f"records    enough for a mean error, balanced data: {pairs}"

@@ -1,4 +1,6 @@
-"""``dpbayes release people.csv --plan release.toml``: a table of people, paid from its account."""
+"""``dpbayes release people.csv --plan release.toml``: a table of people, paid from its
+account.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("table", help="CSV or Parquet file")
     add("--plan", metavar="FILE", required=True, help="plan of the release (TOML)")
     add("--output", metavar="FOLDER", help="where the report goes")
-    add("--show-values", action="store_true", help="print a value that the plan does not list")
+    add(
+        "--show-values",
+        action="store_true",
+        help="print a value that the plan does not list",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Release a table, write the files, print; what fails after the payment is told as that."""
+    """Release a table, write the files, print; what fails after the payment is told as
+    that.
+    """
     plan = read_plan(arguments.plan)
     require_folder(Path(arguments.output or "."))
     template()
@@ -43,8 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         if isinstance(error, BrokenPipeError):
             raise
         raise Refused(
-            f"the release is made and paid (request {paid.request}, receipt {paid.receipt}); the "
-            f"same command gives the same draw and costs nothing. What failed came after: {error}"
+            f"the release is made and paid (request {paid.request}, receipt"
+            f" {paid.receipt}); the same command gives the same draw and costs nothing."
+            f" What failed came after: {error}"
         ) from error
     return 0
 
@@ -56,7 +65,9 @@ def require_folder(folder: Path) -> None:
         TemporaryFile(dir=folder).close()
     except OSError as error:
         told = f"got {str(folder)!r}: {error.strerror}"
-        raise ValueError(f"--output must be a folder that can be written, {told}") from None
+        raise ValueError(
+            f"--output must be a folder that can be written, {told}"
+        ) from None
 
 
 def write_files(folder: Path, record: Mapping[str, Any], drawn: bool = False) -> None:
@@ -84,7 +95,12 @@ def analysis_text(record: Mapping[str, Any]) -> str:
     aware = record["analysis"]["noise_aware"]
     if "missing" in aware:
         return f"{error_sentence(record)}\nNoise-aware reading: {aware['missing']}."
-    line = "{label:{0}}  {noise_aware_share:.4f}  [{noise_aware_low:.4f}, {noise_aware_high:.4f}]"
+    line = (
+        "{label:{0}}  {noise_aware_share:.4f}  [{noise_aware_low:.4f},"
+        " {noise_aware_high:.4f}]"
+    )
     width = max(map(len, record["labels"]))
     lines = [line.format(width, **row) for row in rows_of(record)]
-    return "\n".join([error_sentence(record), "Noise-aware shares and 95% intervals:", *lines])
+    return "\n".join(
+        [error_sentence(record), "Noise-aware shares and 95% intervals:", *lines]
+    )

@@ -1,4 +1,6 @@
-"""``dpbayes run``: one notebook with parameters of one's own, and a page of what came out."""
+"""``dpbayes run``: one notebook with parameters of one's own, and a page of what came
+out.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from dpbayes.runner.stale import Sources
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("notebook", help="a notebook's path, its name, or the last part of it such as D-table1")
+    add(
+        "notebook",
+        help="a notebook's path, its name, or the last part of it such as D-table1",
+    )
     add("-p", "--parameter", dest="given", action="append", default=[], metavar="NAME=VALUE",
         help="a value of one's own; may be repeated")  # fmt: skip
     add("--output", default="results", metavar="DIR", help="default: results")
@@ -36,8 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
     values = chosen(name, notebook, from_words(arguments.given))
     importlib.import_module("nbconvert")  # or say so before anything runs
     wanted = Path(arguments.output).absolute()
-    others = (wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2))
-    root = next(one for one in itertools.chain([wanted], others) if not (one / name).exists())
+    others = (
+        wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2)
+    )
+    root = next(
+        one for one in itertools.chain([wanted], others) if not (one / name).exists()
+    )
     folder, stage = root / name, root / f"{name}.{os.getpid()}.part"
     try:
         order, seconds, problem = run_one(Order(name, path, values, stage), show_cell)

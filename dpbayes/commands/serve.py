@@ -1,4 +1,5 @@
-"""``dpbayes serve``: answer analysts' questions about a table, each with a token and a budget.
+"""``dpbayes serve``: answer analysts' questions about a table, each with a token and a
+budget.
 
     dpbayes serve --new-token                     prints a token and the digest to store
     dpbayes serve service.toml --port 8000
@@ -18,8 +19,12 @@ from contextlib import suppress
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("service", nargs="?", help="service file (TOML)")
-    parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; 0 takes a free one")
-    parser.add_argument("--new-token", action="store_true", help="print a token and its digest")
+    parser.add_argument(
+        "--port", type=int, default=0, help="on 127.0.0.1; 0 takes a free one"
+    )
+    parser.add_argument(
+        "--new-token", action="store_true", help="print a token and its digest"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,8 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"--port must lie between 0 and 65535, got {arguments.port}")
     service = service_of(arguments.service)
     with socket.create_server(("127.0.0.1", arguments.port)) as place:
-        print("serving at http://{}:{}; end with Ctrl-C".format(*place.getsockname()), flush=True)
-        with suppress(KeyboardInterrupt):  # uvicorn has finished the answers that were under way
+        print(
+            "serving at http://{}:{}; end with Ctrl-C".format(*place.getsockname()),
+            flush=True,
+        )
+        with suppress(
+            KeyboardInterrupt
+        ):  # uvicorn has finished the answers that were under way
             server(service).run(sockets=[place])
     print("ended", file=sys.stderr)
     return 0

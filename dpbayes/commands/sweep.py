@@ -1,4 +1,6 @@
-"""``dpbayes sweep``: one notebook at every point of a grid, with one table of all its numbers."""
+"""``dpbayes sweep``: one notebook at every point of a grid, with one table of all its
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from dpbayes.runner.sweep import grid, sweep
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("notebook", help="a notebook's path, its name, or the last part of it such as D-table1")
+    add(
+        "notebook",
+        help="a notebook's path, its name, or the last part of it such as D-table1",
+    )
     add("-g", "--grid", dest="axes", action="append", required=True, metavar="NAME=V1;V2;…",
         help="a parameter and its values; several make a grid")  # fmt: skip
     add("-p", "--parameter", dest="fixed", action="append", default=[], metavar="NAME=VALUE",
@@ -32,10 +37,16 @@ def run(arguments: argparse.Namespace) -> int:
     points = grid(name, path, arguments.axes, arguments.fixed)
     table = Path(arguments.output).absolute() / f"{name}.csv"
     try:
-        problems, ran = sweep(name, path, points, table, arguments.jobs, arguments.cluster)
+        problems, ran = sweep(
+            name, path, points, table, arguments.jobs, arguments.cluster
+        )
     except KeyboardInterrupt:
         raise Refused("interrupted; the same command goes on from here") from None
-    print(f"{table}: {len(points) - len(problems)} of {len(points)} points, {ran} run now")
+    print(
+        f"{table}: {len(points) - len(problems)} of {len(points)} points, {ran} run now"
+    )
     if problems:
-        raise Refused("\n".join(f"at {label}: {problem}" for label, problem in problems.items()))
+        raise Refused(
+            "\n".join(f"at {label}: {problem}" for label, problem in problems.items())
+        )
     return 0

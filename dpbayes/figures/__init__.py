@@ -1,1 +1,3 @@
-"""Arrays in, a figure and its alternative text out; the only place that imports matplotlib."""
+"""Arrays in, a figure and its alternative text out; the only place that imports
+matplotlib.
+"""

@@ -1,4 +1,5 @@
-"""Labels beside the ends of curves: readable colours, and never one on top of another."""
+"""Labels beside the ends of curves: readable colours, and never one on top of
+another."""
 
 from __future__ import annotations
 
@@ -13,11 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 EARLY = 0.9  # a curve that ends left of this share of the axes is labelled inside them
 LABEL_GAP = 0.2  # inches between two labels: one line of text and a little air
 LETTER = 0.11  # inches that a letter of a label takes at most, on average
-_LOW = 0.2  # below this share of the axes a label inside stands above the end of its curve
+# below this share of the axes a label inside stands above the end of its curve
+_LOW = 0.2
 
 
-def spread(positions: ArrayLike, gap: float, low: float = 0.0, high: float = 1.0) -> list[float]:
-    """Return positions moved as little as possible so that any two are at least `gap` apart.
+def spread(
+    positions: ArrayLike, gap: float, low: float = 0.0, high: float = 1.0
+) -> list[float]:
+    """Return positions moved as little as possible so that any two are at least `gap`
+    apart.
 
     The order is kept. What leaves [low, high] is pushed back while there is room.
 
@@ -56,18 +61,22 @@ def label_ends(
 ) -> None:
     """Write each label beside the end (x, y) of its curve.
 
-    Labels of curves that reach the right stand outside the axes, with a thin grey tie; a curve that
-    ends earlier has its label at its end. Call it after limits and scales are set; `height` is
-    roughly that of the axes, in inches.
+    Labels of curves that reach the right stand outside the axes, with a thin grey tie;
+    a curve that ends earlier has its label at its end. Call it after limits and scales
+    are set; `height` is roughly that of the axes, in inches.
     """
     gap = LABEL_GAP / height
     early = [_across(axes, x) < EARLY for x, _ in ends]
     places = [_fraction(axes, y) for _, y in ends]
     outside = iter(
-        spread([at for at, inside in zip(places, early, strict=True) if not inside], gap)
+        spread(
+            [at for at, inside in zip(places, early, strict=True) if not inside], gap
+        )
     )
     written: list[tuple[float, float, float]] = []  # inside: left end, height, length
-    for (x, _), at, inside, label, color in zip(ends, places, early, labels, colors, strict=True):
+    for (x, _), at, inside, label, color in zip(
+        ends, places, early, labels, colors, strict=True
+    ):
         if inside:
             inches = axes.bbox.width / axes.figure.dpi  # as it is before a layout
             left, length = _across(axes, x), LETTER * len(label) / inches
@@ -79,9 +88,13 @@ def label_ends(
 
 
 def _lines_away(
-    label: tuple[float, float, float], written: Sequence[tuple[float, float, float]], gap: float
+    label: tuple[float, float, float],
+    written: Sequence[tuple[float, float, float]],
+    gap: float,
 ) -> int:
-    """Return by how many lines a label is moved into the axes so that it lies on no other."""
+    """Return by how many lines a label is moved into the axes so that it lies on no
+    other.
+    """
     left, at, length = label
     step, lines = (-1 if at > _LOW else 1), 0
     while any(
@@ -107,7 +120,9 @@ def _write_inside(
     )
 
 
-def _write_outside(axes: Axes, end: float, place: float, label: str, color: str) -> None:
+def _write_outside(
+    axes: Axes, end: float, place: float, label: str, color: str
+) -> None:
     tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.7, "relpos": (0.0, 0.5)}
     axes.annotate(
         label,
@@ -123,7 +138,9 @@ def _write_outside(axes: Axes, end: float, place: float, label: str, color: str)
 
 
 def _across(axes: Axes, x: float) -> float:
-    """Return how far across the axes a place lies, from 0 at the left to 1 at the right."""
+    """Return how far across the axes a place lies, from 0 at the left to 1 at the
+    right.
+    """
     low, high = axes.transLimits.transform(
         axes.transScale.transform(
             [(x, axes.get_ylim()[1]), (axes.get_xlim()[1], axes.get_ylim()[1])]

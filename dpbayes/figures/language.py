@@ -1,7 +1,8 @@
-"""One colour, one dash, one marker and one plain name for each mechanism, in every figure.
+"""One colour, one dash, one marker and one plain name for each mechanism, in every
+figure.
 
-What is not a mechanism gets one of the muted series colours, which no mechanism has; the lines a
-figure is read against are grey.
+What is not a mechanism gets one of the muted series colours, which no mechanism has;
+the lines a figure is read against are grey.
 """
 
 from __future__ import annotations
@@ -45,11 +46,19 @@ class Look:
 
 LOOKS: Mapping[str, Look] = MappingProxyType(
     {
-        "lapMech": Look("#D55E00", DASHED, "s", "\\\\\\\\", "Laplace noise as the papers scale it"),
-        "ilapMech": Look(
-            "#A67C00", DASH_DOT, "^", "////", "Laplace noise scaled to what a record changes"
+        "lapMech": Look(
+            "#D55E00", DASHED, "s", "\\\\\\\\", "Laplace noise as the papers scale it"
         ),
-        "draft-laplace": Look("#B23A48", SHORT, "P", "*", "one-sided Laplace noise of the draft"),
+        "ilapMech": Look(
+            "#A67C00",
+            DASH_DOT,
+            "^",
+            "////",
+            "Laplace noise scaled to what a record changes",
+        ),
+        "draft-laplace": Look(
+            "#B23A48", SHORT, "P", "*", "one-sided Laplace noise of the draft"
+        ),
         "parameter-laplace": Look(
             "#7A4A1E", DOTTED, "X", "\\\\..", "Laplace noise on the parameters"
         ),
@@ -57,27 +66,49 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         "geometric, remapped": Look(
             "#009E73", SHORT, "d", "o", "geometric noise, then the best guess"
         ),
-        "lattice": Look("#00695C", LONG, "p", "oo", "whole-number noise that sums to zero"),
+        "lattice": Look(
+            "#00695C", LONG, "p", "oo", "whole-number noise that sums to zero"
+        ),
         "lattice, remapped": Look(
             "#00695C", SHORT, "h", "O", "sum-zero noise, then the best guess"
         ),
-        "discrete-gaussian": Look("#6B8E23", DASH_DOT_DOT, "*", "..--", "discrete Gaussian noise"),
+        "discrete-gaussian": Look(
+            "#6B8E23", DASH_DOT_DOT, "*", "..--", "discrete Gaussian noise"
+        ),
         "independent": Look(
             "#4F6D3A", SHORT, ">", "/o", "geometric noise on every count, n secret"
         ),
         "expMech": Look(
-            "#0072B2", SOLID, "o", "----", "exponential mechanism with the global sensitivity"
+            "#0072B2",
+            SOLID,
+            "o",
+            "----",
+            "exponential mechanism with the global sensitivity",
         ),
         "expMech-local": Look(
-            "#2F95D3", DOTTED, "<", "||", "exponential mechanism with the local sensitivity"
+            "#2F95D3",
+            DOTTED,
+            "<",
+            "||",
+            "exponential mechanism with the local sensitivity",
         ),
         "expMech-smooth": Look(
-            "#C4619B", DASHED, "D", "xx", "exponential mechanism with the smooth sensitivity"
+            "#C4619B",
+            DASHED,
+            "D",
+            "xx",
+            "exponential mechanism with the smooth sensitivity",
         ),
         "expMech-smooth, calibrated": Look(
-            "#8A2F6B", DASH_DOT_DOT, "P", "xxxx", "the same, calibrated by an exact audit"
+            "#8A2F6B",
+            DASH_DOT_DOT,
+            "P",
+            "xxxx",
+            "the same, calibrated by an exact audit",
         ),
-        "expMech-delta": Look("#6A51C4", DASH_DOT, "X", "++", "exponential mechanism with a δ"),
+        "expMech-delta": Look(
+            "#6A51C4", DASH_DOT, "X", "++", "exponential mechanism with a δ"
+        ),
         "expMech-repaired": Look(
             "#3F3A8C", SHORT, "H", "++..", "repaired exponential mechanism with a δ"
         ),
@@ -87,11 +118,14 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         "optimal": Look("#000000", SOLID, "8", "", "the optimum, by a linear program"),
     }
 )
-ALIASES: Mapping[str, str] = MappingProxyType({"calibrated": "expMech-smooth, calibrated"})
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {"calibrated": "expMech-smooth, calibrated"}
+)
 
 
 def mechanism_of(label: str) -> str | None:
-    """Return the mechanism that a label names, also as ``name, what is said of it``; else None.
+    """Return the mechanism that a label names, also as ``name, what is said of it``;
+    else None.
 
     >>> mechanism_of("ilapMech"), mechanism_of("ilapMech, face value"), mechanism_of("promise")
     ('ilapMech', 'ilapMech', None)
@@ -107,8 +141,9 @@ def mechanism_of(label: str) -> str | None:
 def styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return colour, dash and marker for each label.
 
-    A mechanism has its own. Of several labels that say something more about one mechanism, all have
-    its colour, and each a dash and a marker of its own. Everything else is a numbered series.
+    A mechanism has its own. Of several labels that say something more about one
+    mechanism, all have its colour, and each a dash and a marker of its own. Everything
+    else is a numbered series.
 
     >>> styles(["share", "lapMech"])["lapMech"] == LOOKS["lapMech"].style()
     True
@@ -120,7 +155,9 @@ def styles(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
             looks[label] = series_style(others)
             others += 1
         else:
-            looks[label] = _variant(name, label, [one for one in names if names[one] == name])
+            looks[label] = _variant(
+                name, label, [one for one in names if names[one] == name]
+            )
     return looks
 
 
@@ -140,4 +177,8 @@ def _variant(name: str, label: str, kin: list[str]) -> dict[str, Any]:
     rank = [one for one in kin if ALIASES.get(one, one) != name].index(label)
     dashes = [dash for dash in DASHES if dash != own["linestyle"]]
     markers = [marker for marker in MARKERS if marker != own["marker"]]
-    return {**own, "linestyle": dashes[rank % len(dashes)], "marker": markers[rank % len(markers)]}
+    return {
+        **own,
+        "linestyle": dashes[rank % len(dashes)],
+        "marker": markers[rank % len(markers)],
+    }

@@ -1,4 +1,6 @@
-"""Who wins where: one coloured cell for each pair of settings, one panel for each epsilon."""
+"""Who wins where: one coloured cell for each pair of settings, one panel for each
+epsilon.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,11 @@ def maps(
     xscale: str = "log",
     yscale: str = "linear",
 ) -> tuple[Figure, str]:
-    """Draw one map a panel, two panels side by side; colour and hatching name the winner.
+    """Draw one map a panel, two panels side by side; colour and hatching name the
+    winner.
 
-    `columns` (c,) and `rows` (r,) are the increasing settings of the cells, `labels` the names that
-    the numbers in each panel's `index` (r, c) stand for.
+    `columns` (c,) and `rows` (r,) are the increasing settings of the cells, `labels`
+    the names that the numbers in each panel's `index` (r, c) stand for.
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (columns, rows))
     down = (len(panels) + 1) // 2
@@ -52,7 +55,9 @@ def maps(
         one.set(title=panel.title, xlabel=xlabel, ylabel=ylabel)
     for empty in grid[len(panels) :]:
         empty.set_axis_off()
-    used = np.unique(np.concatenate([np.ravel(panel.index) for panel in panels])).tolist()
+    used = np.unique(
+        np.concatenate([np.ravel(panel.index) for panel in panels])
+    ).tolist()
     handles = [Patch(**_fill(labels, number), label=labels[number]) for number in used]
     figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False)
     return figure, _describe(xlabel, ylabel, x, y, labels, panels)
@@ -61,7 +66,9 @@ def maps(
 def _edges(values: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
     at = np.log(values) if scale == "log" else values
     middle = 0.5 * (at[1:] + at[:-1])
-    ends = np.concatenate(([1.5 * at[0] - 0.5 * at[1]], middle, [1.5 * at[-1] - 0.5 * at[-2]]))
+    ends = np.concatenate(
+        ([1.5 * at[0] - 0.5 * at[1]], middle, [1.5 * at[-1] - 0.5 * at[-2]])
+    )
     return np.asarray(np.exp(ends) if scale == "log" else ends)
 
 
@@ -88,15 +95,22 @@ def runs(
 ) -> Iterator[Path]:
     """Yield one rectangle for each run of neighbouring cells in a row."""
     for i, row in enumerate(won):
-        turns = np.flatnonzero(np.diff(np.concatenate(([False], row, [False])).astype(int)))
+        turns = np.flatnonzero(
+            np.diff(np.concatenate(([False], row, [False])).astype(int))
+        )
         for first, last in turns.reshape(-1, 2):
             corners = [(xe[first], ye[i]), (xe[last], ye[i])]
-            corners += [(xe[last], ye[i + 1]), (xe[first], ye[i + 1]), (xe[first], ye[i])]
+            corners += [
+                (xe[last], ye[i + 1]),
+                (xe[first], ye[i + 1]),
+                (xe[first], ye[i]),
+            ]
             yield Path(corners, closed=True)
 
 
 def _fill(labels: Sequence[str], number: int) -> dict[str, Any]:
-    """Return the look of a mechanism's region: a tint of its colour under its hatching."""
+    """Return the look of a mechanism's region: a tint of its colour under its
+    hatching."""
     name = mechanism_of(labels[number])
     color = LOOKS[name].color if name else str(series_style(number)["color"])
     hatch = LOOKS[name].hatch if name else HATCHES[number % len(HATCHES)]
@@ -113,8 +127,8 @@ def _describe(
     panels: Sequence[MapPanel],
 ) -> str:
     sentences = [
-        f"Maps over {xlabel} from {x[0]:g} to {x[-1]:g} and {ylabel} from {y[0]:g} to {y[-1]:g}: "
-        "which mechanism has the smallest mean distance."
+        f"Maps over {xlabel} from {x[0]:g} to {x[-1]:g} and {ylabel} from {y[0]:g} to"
+        f" {y[-1]:g}: which mechanism has the smallest mean distance."
     ]
     for panel in panels:
         index = np.asarray(panel.index)

@@ -24,15 +24,19 @@ def meaning(
     guess: float,
     marked: ArrayLike,
 ) -> tuple[Figure, str]:
-    """Draw the guesser's best chance and the mean distance of releases, both against epsilon.
+    """Draw the guesser's best chance and the mean distance of releases, both against
+    epsilon.
 
-    `epsilons` (m,) increase; `chances` (m,) are probabilities; `distances` maps the name of a
-    mechanism to mean distances (m,); `guess` is the chance before the release. The values of
-    epsilon in `marked` get vertical lines.
+    `epsilons` (m,) increase; `chances` (m,) are probabilities; `distances` maps the
+    name of a mechanism to mean distances (m,); `guess` is the chance before the
+    release. The values of epsilon in `marked` get vertical lines.
     """
     x = np.asarray(epsilons, dtype=np.float64)
     ceiling = np.asarray(chances, dtype=np.float64)
-    costs = {label: np.asarray(values, dtype=np.float64) for label, values in distances.items()}
+    costs = {
+        label: np.asarray(values, dtype=np.float64)
+        for label, values in distances.items()
+    }
     figure, ((top,), (bottom,)) = new_panels(2, 1, WIDTH, _HEIGHT, sharex=True)
     _draw_chances(top, x, ceiling, guess)
     _draw_distances(bottom, x, costs)
@@ -63,7 +67,9 @@ def _draw_distances(
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set(xlabel="privacy parameter ε (smaller is more private)", ylabel="mean distance")
+    axes.set(
+        xlabel="privacy parameter ε (smaller is more private)", ylabel="mean distance"
+    )
     ends = [(float(x[-1]), float(values[-1])) for values in costs.values()]
     colors = [str(looks[label]["color"]) for label in costs]
     label_ends(axes, ends, list(costs), colors, 0.4 * _HEIGHT)
@@ -76,9 +82,12 @@ def _describe(
     guess: float,
 ) -> str:
     sentences = [
-        "Two panels against epsilon on a logarithmic scale. Above: the best chance of a guesser "
-        f"who starts at {guess:.2f} rises from {ceiling[0]:.2f} at epsilon {x[0]:.2g} to "
-        f"{ceiling[-1]:.2f} at {x[-1]:.2g}. Below: the mean Hellinger distance of releases."
+        "Two panels against epsilon on a logarithmic scale. Above: the best chance of"
+        f" a guesser who starts at {guess:.2f} rises from {ceiling[0]:.2f} at epsilon"
+        f" {x[0]:.2g} to {ceiling[-1]:.2f} at {x[-1]:.2g}. Below: the mean Hellinger"
+        " distance of releases."
     ]
-    sentences += [f"{label}: from {v[0]:.3g} to {v[-1]:.3g}." for label, v in costs.items()]
+    sentences += [
+        f"{label}: from {v[0]:.3g} to {v[-1]:.3g}." for label, v in costs.items()
+    ]
     return " ".join(sentences)

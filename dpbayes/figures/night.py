@@ -1,8 +1,9 @@
-"""The colours of a figure at night: as far from the dark page as they are from white by day.
+"""The colours of a figure at night: as far from the dark page as they are from white by
+day.
 
-The contrast ratio of two colours is (Y₁ + 0.05) / (Y₂ + 0.05) with the relative luminances Y of
-WCAG 2.2. The map Y + 0.05 ↦ K / (Y + 0.05) with K = 1.05 (Y_night + 0.05) takes white to the dark
-page and keeps every ratio between two colours.
+The contrast ratio of two colours is (Y₁ + 0.05) / (Y₂ + 0.05) with the relative
+luminances Y of WCAG 2.2. The map Y + 0.05 ↦ K / (Y + 0.05) with K = 1.05 (Y_night +
+0.05) takes white to the dark page and keeps every ratio between two colours.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ def contrast(first: str, second: str) -> float:
 
 
 def at_night(color: str) -> str:
-    """Return the colour of the same hue whose contrast with the dark page is its own with white.
+    """Return the colour of the same hue whose contrast with the dark page is its own
+    with white.
 
-    White is mixed in only where the full colour is too dark. Nothing is lighter than white: black
-    becomes white, a little less far from the page.
+    White is mixed in only where the full colour is too dark. Nothing is lighter than
+    white: black becomes white, a little less far from the page.
 
     >>> at_night("#FFFFFF") == PAGE.lower()
     True
@@ -50,7 +52,9 @@ def at_night(color: str) -> str:
     page = luminance(PAGE)
     wanted = min(1.0, 1.05 * (page + 0.05) / (now + 0.05) - 0.05)
     if np.ptp(light) < 1e-9:
-        return _hex(_linear(PAGE) if wanted <= page * (1 + 1e-9) else np.full(3, wanted))
+        return _hex(
+            _linear(PAGE) if wanted <= page * (1 + 1e-9) else np.full(3, wanted)
+        )
     bright = light / light.max()
     most = float(bright @ _WEIGHTS)
     if wanted <= most:
@@ -66,6 +70,10 @@ def _linear(color: str) -> NDArray[np.float64]:
 
 
 def _hex(linear: NDArray[np.float64]) -> str:
-    high = 1.055 * np.power(linear, 1.0 / 2.4, where=linear > 0, out=np.zeros(3)) - 0.055
+    high = (
+        1.055 * np.power(linear, 1.0 / 2.4, where=linear > 0, out=np.zeros(3)) - 0.055
+    )
     parts = np.where(linear <= 0.0031308, 12.92 * linear, high)
-    return "#" + "".join(f"{round(float(part) * 255):02x}" for part in np.clip(parts, 0.0, 1.0))
+    return "#" + "".join(
+        f"{round(float(part) * 255):02x}" for part in np.clip(parts, 0.0, 1.0)
+    )

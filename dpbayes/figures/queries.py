@@ -1,4 +1,6 @@
-"""Pictures of document E: mass vectors, a table with its cube, and the way of a question."""
+"""Pictures of document E: mass vectors, a table with its cube, and the way of a
+question.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,24 @@ from dpbayes.figures.language import SERIES
 from dpbayes.figures.theme import HEIGHT, WIDTH, new_panels
 
 _COLUMN = 4.2  # inches
-_WHITE, _ASK, _ANSWER, _STOP, _STORE = "white", "#DCEBF5", "#D9F0E6", "#F9E1D0", "#F1E4EC"
+_WHITE, _ASK, _ANSWER, _STOP, _STORE = (
+    "white",
+    "#DCEBF5",
+    "#D9F0E6",
+    "#F9E1D0",
+    "#F1E4EC",
+)
 _ESTIMABLE = "Is q estimable from\nthe history, with an\ninterval short enough?"
 _BOXES = {
     "question": (0.44, 0.94, "question q, length L,\nconfidence 1 − δ", _WHITE),
     "history": (0.44, 0.745, _ESTIMABLE, _ASK),
     "derived": (0.86, 0.745, "derived\nanswer,\ncost 0", _ANSWER),
-    "budget": (0.44, 0.53, "smallest budget α\nthat makes the interval\nshort enough", _WHITE),
+    "budget": (
+        0.44,
+        0.53,
+        "smallest budget α\nthat makes the interval\nshort enough",
+        _WHITE,
+    ),
     "bound": (0.44, 0.32, "Would the overall cost\nexceed the bound?", _ASK),
     "rejected": (0.86, 0.32, "rejected,\nnothing\nchanges", _STOP),
     "fresh": (0.44, 0.09, "write the spend,\ndraw noise, answer", _ANSWER),
@@ -46,15 +59,22 @@ def mass_panels(
 ) -> tuple[Figure, str]:
     """Draw each approximation as bars, one panel each, with the exact masses as a line.
 
-    `exact` and each approximation have odd length with cell 0 in the middle; `shown` is the largest
-    cell index drawn.
+    `exact` and each approximation have odd length with cell 0 in the middle; `shown` is
+    the largest cell index drawn.
     """
     cells, truth = np.arange(-shown, shown + 1), _centred(exact, shown)
     rows, gaps = len(approximations), []
-    figure, panels = new_panels(rows, 1, WIDTH, HEIGHT * (0.4 + 0.5 * rows), sharex=True)
+    figure, panels = new_panels(
+        rows, 1, WIDTH, HEIGHT * (0.4 + 0.5 * rows), sharex=True
+    )
     for (axes,), (title, masses) in zip(panels, approximations.items(), strict=True):
         bars = _centred(masses, shown)
-        look: Any = {"color": SERIES[2], "alpha": 0.5, "linewidth": 0, "label": "approximation"}
+        look: Any = {
+            "color": SERIES[2],
+            "alpha": 0.5,
+            "linewidth": 0,
+            "label": "approximation",
+        }
         axes.bar(cells, bars, width=1.0, **look)
         axes.plot(cells, truth, color=SERIES[1], label="exact")
         axes.set(title=title, ylabel="probability")
@@ -82,7 +102,8 @@ def cube_diagram(
 ) -> tuple[Figure, str]:
     """Draw some records of a table beside the cube of counts that they belong to.
 
-    `records` rows of text under `columns`; `counts` (rows, columns) with labels for both sides.
+    `records` rows of text under `columns`; `counts` (rows, columns) with labels for
+    both sides.
     """
     cells = np.asarray(counts)
     tall = max(HEIGHT, 0.27 * len(records) + 0.9)
@@ -91,22 +112,32 @@ def cube_diagram(
         axes.set_axis_off()
         axes.set_title(title)
     rows = [list(row) for row in records]
-    table = left.table(cellText=rows, colLabels=list(columns), loc="center", cellLoc="center")
+    table = left.table(
+        cellText=rows, colLabels=list(columns), loc="center", cellLoc="center"
+    )
     table.auto_set_font_size(False)
     table.set_fontsize(10)
     table.scale(1.0, 1.35)
     _grid(right, cells, row_labels, column_labels)
     texts = [
-        f"{row}: " + ", ".join(f"{int(c)} at {n}" for c, n in zip(line, column_labels, strict=True))
+        f"{row}: "
+        + ", ".join(
+            f"{int(c)} at {n}" for c, n in zip(line, column_labels, strict=True)
+        )
         for row, line in zip(row_labels, cells, strict=True)
     ]
-    return figure, (
-        f"On the left {len(records)} records with {' and '.join(columns)}; on the right the cube "
-        f"of counts, {'; '.join(texts)}."
+    return (
+        figure,
+        (
+            f"On the left {len(records)} records with {' and '.join(columns)}; on the"
+            f" right the cube of counts, {'; '.join(texts)}."
+        ),
     )
 
 
-def _grid(axes: Axes, cells: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
+def _grid(
+    axes: Axes, cells: np.ndarray, rows: Sequence[str], columns: Sequence[str]
+) -> None:
     height, width = cells.shape
     axes.set(xlim=(-1.0, width), ylim=(height, -0.7))
     for (i, j), count in np.ndenumerate(cells):
@@ -116,26 +147,41 @@ def _grid(axes: Axes, cells: np.ndarray, rows: Sequence[str], columns: Sequence[
     for i, label in enumerate(rows):
         axes.text(-0.08, i + 0.5, label, ha="right", va="center", fontsize=9)
     for j, label in enumerate(columns):
-        axes.text(j + 0.5, -0.12, label.replace(" ", "\n"), ha="center", va="bottom", fontsize=9)
+        axes.text(
+            j + 0.5,
+            -0.12,
+            label.replace(" ", "\n"),
+            ha="center",
+            va="bottom",
+            fontsize=9,
+        )
 
 
 def framework_diagram() -> tuple[Figure, str]:
     """Draw how the online system treats a question."""
-    figure, ((axes,),) = new_panels(1, 1, _COLUMN, 1.5 * HEIGHT)  # narrow enough for a phone
+    figure, ((axes,),) = new_panels(
+        1, 1, _COLUMN, 1.5 * HEIGHT
+    )  # narrow enough for a phone
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(0, 1))
     drawn = {}
     for name, (x, y, text, colour) in _BOXES.items():
         look = {"boxstyle": "round,pad=0.5", "facecolor": colour, "edgecolor": "0.35"}
-        drawn[name] = axes.text(x, y, text, ha="center", va="center", fontsize=9.5, bbox=look)
+        drawn[name] = axes.text(
+            x, y, text, ha="center", va="center", fontsize=9.5, bbox=look
+        )
     for start, end, label in _ARROWS:
         _arrow(axes, drawn[start], drawn[end], label)
-    return figure, (
-        "Flow chart. A question goes to the history: when it is estimable there with a short "
-        "enough interval, a derived answer leaves at no cost. Otherwise the smallest budget is "
-        "worked out. If the overall cost would exceed the bound, the question is rejected and "
-        "nothing changes. If not, the spend is written to the account, noise is drawn and kept, "
-        "and the answer leaves; the account is the history of the next question."
+    return (
+        figure,
+        (
+            "Flow chart. A question goes to the history: when it is estimable there"
+            " with a short enough interval, a derived answer leaves at no cost."
+            " Otherwise the smallest budget is worked out. If the overall cost would"
+            " exceed the bound, the question is rejected and nothing changes. If not,"
+            " the spend is written to the account, noise is drawn and kept, and the"
+            " answer leaves; the account is the history of the next question."
+        ),
     )
 
 

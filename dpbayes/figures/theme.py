@@ -1,6 +1,7 @@
 """How every figure looks: axes, scales, type, and the bytes a figure becomes.
 
-Figures are made without pyplot: nothing is shown twice, and no global state is left behind.
+Figures are made without pyplot: nothing is shown twice, and no global state is left
+behind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 WIDTH, HEIGHT = 4.8, 3.3  # inches: letters of 11 points stay 11 pixels high on a phone
 PNG_DPI = 150
 
-HOLLOW: Any = {"marker": "o", "markerfacecolor": "white", "markersize": 4.5, "markeredgewidth": 1.1}
+HOLLOW: Any = {
+    "marker": "o",
+    "markerfacecolor": "white",
+    "markersize": 4.5,
+    "markeredgewidth": 1.1,
+}
 SETTINGS: Any = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",
@@ -49,9 +55,14 @@ def new_axes(
 
 
 def new_panels(
-    rows: int, columns: int, width: float = WIDTH, height: float = HEIGHT, **sharing: Any
+    rows: int,
+    columns: int,
+    width: float = WIDTH,
+    height: float = HEIGHT,
+    **sharing: Any,
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure and its panels as rows of axes; ``sharing`` goes to matplotlib."""
+    """Return a figure and its panels as rows of axes; ``sharing`` goes to
+    matplotlib."""
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(width, height), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False, **sharing)
@@ -59,16 +70,21 @@ def new_panels(
 
 
 def titled(axes: Axes, words: str) -> None:
-    """Write a title from the left edge of a panel, in lines that a phone has room for."""
+    """Write a title from the left edge of a panel, in lines that a phone has room
+    for."""
     axes.set_title(textwrap.fill(words, 46), loc="left")
 
 
 def plain_decades(axes: Axes, which: str = "y") -> None:
-    """Label a logarithmic axis of less than three decades at 1, 2 and 5, in plain decimals.
+    """Label a logarithmic axis of less than three decades at 1, 2 and 5, in plain
+    decimals.
 
-    Where such labels would touch each other on the horizontal axis, only the decades have one.
+    Where such labels would touch each other on the horizontal axis, only the decades
+    have one.
     """
-    axis, limits = (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
+    axis, limits = (
+        (axes.xaxis, axes.get_xlim()) if which == "x" else (axes.yaxis, axes.get_ylim())
+    )
     low, high = limits
     if 0.0 < low < high < 1000.0 * low and low > 1e-4 and high < 1e6:
         subs = (1.0,) if which == "x" and _crowded(low, high) else (1.0, 2.0, 5.0)
@@ -78,7 +94,9 @@ def plain_decades(axes: Axes, which: str = "y") -> None:
 
 
 def _crowded(low: float, high: float) -> bool:
-    """Say whether labels at 1, 2 and 5 touch, on an axis of 3.9 inches with letters of 0.09."""
+    """Say whether labels at 1, 2 and 5 touch, on an axis of 3.9 inches with letters of
+    0.09.
+    """
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [one * 10.0**power for power in decades for one in (1.0, 2.0, 5.0)]
     seen = [tick for tick in ticks if low <= tick <= high]
@@ -98,7 +116,9 @@ def plain(value: float) -> str:
 
 
 def plain_tick(value: float, place: int) -> str:
-    """Return the label of a tick, as matplotlib asks for it; a named function, for a copy."""
+    """Return the label of a tick, as matplotlib asks for it; a named function, for a
+    copy.
+    """
     return plain(value)
 
 
@@ -115,13 +135,19 @@ def png_bytes(figure: Figure) -> bytes:
 
 
 def hold(figure: Figure) -> None:
-    """Leave the parts of a figure where they are, with no layout engine to draw it twice."""
-    with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+    """Leave the parts of a figure where they are, with no layout engine to draw it
+    twice.
+    """
+    with mpl.rc_context(
+        {"figure.autolayout": False, "figure.constrained_layout.use": False}
+    ):
         figure.set_layout_engine(None)
 
 
 def _saved(figure: Figure, **options: Any) -> bytes:
-    """Return the figure in a format; its parts are placed once, so that it stays where it is."""
+    """Return the figure in a format; its parts are placed once, so that it stays where
+    it is.
+    """
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)

@@ -1,9 +1,10 @@
-"""Sums over all steps that add up to zero, of a product over the categories: one tilted FFT.
+"""Sums over all steps that add up to zero, of a product over the categories: one tilted
+FFT.
 
-The coefficient of w^0 in prod_i sum_d f_i(d) w^d does not change when f_i(d) is multiplied by
-e^(theta d). With the theta that makes 0 the mean, and every factor divided by its mass, it is the
-probability that independent steps add up to 0, of order 1 / sigma, and an FFT finds it to within
-rounding. The same factors give exact draws.
+The coefficient of w^0 in prod_i sum_d f_i(d) w^d does not change when f_i(d) is
+multiplied by e^(theta d). With the theta that makes 0 the mean, and every factor
+divided by its mass, it is the probability that independent steps add up to 0, of order
+1 / sigma, and an FFT finds it to within rounding. The same factors give exact draws.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import affinity_of_counts
 from dpbayes.laws.powers import DEPTH
 
-Fall = Callable[[Whole], Floats]  # minus the logarithm of a noise's weight at whole steps
+Fall = Callable[
+    [Whole], Floats
+]  # minus the logarithm of a noise's weight at whole steps
 
 LARGEST_TABLE = 20_000_000  # most numbers of one table of factors, 160 MB
 
 
 class TooWide(ValueError):
-    """The factors do not fit into a table: `LARGEST_TABLE` says how large one may be."""
+    """The factors do not fit into a table: `LARGEST_TABLE` says how large one may
+    be."""
 
 
 @dataclass(frozen=True)
 class Tilted:
-    """Factors e^logs (rows, width) of steps first, first + 1, …, each `copies` (rows,) times."""
+    """Factors e^logs (rows, width) of steps first, first + 1, …, each `copies` (rows,)
+    times.
+    """
 
     logs: Floats
     first: int
@@ -42,7 +48,8 @@ class Tilted:
 
     @cached_property
     def _tilt(self) -> tuple[float, Floats, Floats]:
-        # theta, the tilted factors with sum 1, and the logarithms of what they were divided by.
+        # theta, the tilted factors with sum 1, and the logarithms of what they were
+        # divided by.
         theta, low, high = 0.0, -np.inf, np.inf
         steps = self.steps.astype(np.float64)
         while True:
@@ -54,12 +61,17 @@ class Tilted:
             means = p @ steps
             mean = float(self.copies @ means)
             variance = float(self.copies @ np.maximum(p @ steps**2 - means**2, 0.0))
-            # A tenth of a standard deviation: the coefficient is then as good as the largest.
-            if mean * mean <= max(0.01 * variance, 1e-20) or high - low < 1e-14 * abs(theta):
+            # A tenth of a standard deviation: the coefficient is then as good as the
+            # largest.
+            if mean * mean <= max(0.01 * variance, 1e-20) or high - low < 1e-14 * abs(
+                theta
+            ):
                 return theta, p, peaks + np.log(mass)
             low, high = (theta, high) if mean < 0.0 else (low, theta)
             step = -mean / max(variance, 1e-300)
-            bound = 4.0 / np.sqrt(max(variance, 0.1))  # the logarithm of a mass bends within it
+            bound = 4.0 / np.sqrt(
+                max(variance, 0.1)
+            )  # the logarithm of a mass bends within it
             theta += float(np.clip(step, -bound, bound))
             if not low < theta < high:
                 theta = 0.5 * (low + high)
@@ -71,7 +83,9 @@ class Tilted:
         return float((p[:, [0, -1]] / p.max(axis=1, keepdims=True)).max())
 
     def log_at_zero(self) -> float:
-        """Return ln of the sum over all steps with sum 0 of the product of their factors."""
+        """Return ln of the sum over all steps with sum 0 of the product of their
+        factors.
+        """
         from scipy.fft import irfft, next_fast_len, rfft
 
         _, p, log_mass = self._tilt
@@ -84,7 +98,8 @@ class Tilted:
         return float(self.copies @ log_mass + np.log(max(at_zero, 1e-300)))
 
     def _length(self, p: Floats) -> int:
-        # Sums beyond it weigh e^-DEPTH of the sum at 0, at most: Chernoff's bound on both sides.
+        # Sums beyond it weigh e^-DEPTH of the sum at 0, at most: Chernoff's bound on
+        # both sides.
         steps = self.steps.astype(np.float64)
         means = p @ steps
         deviation = np.sqrt(max(float(self.copies @ (p @ steps**2 - means**2)), 1e-2))
@@ -98,10 +113,12 @@ class Tilted:
         return int(min(max(best), float(self.copies.sum() * steps.size))) + 1
 
     def draw(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return draws (size, copies.sum()) of steps with sum 0, in proportion to the product.
+        """Return draws (size, copies.sum()) of steps with sum 0, in proportion to the
+        product.
 
-        All but the widest step are drawn independently; the widest takes what is missing, and is
-        kept with its own factor over the largest. Columns are in order of the rows.
+        All but the widest step are drawn independently; the widest takes what is
+        missing, and is kept with its own factor over the largest. Columns are in order
+        of the rows.
         """
         p = self._tilt[1]
         widest = int(np.argmin(p.max(axis=1)))
@@ -110,14 +127,18 @@ class Tilted:
         accept = p[widest] / p[widest].max()
         found, missing, rate = [], size, 0.5 / np.sqrt(self.copies.sum())
         while missing > 0:
-            batch = min(int(1.2 * missing / rate) + 20, 2_000_000 // int(self.copies.sum()) + 20)
+            batch = min(
+                int(1.2 * missing / rate) + 20, 2_000_000 // int(self.copies.sum()) + 20
+            )
             # Independent draws are a multinomial table of repeats in random order.
             columns = [
                 rng.permutation(np.repeat(self.steps, rng.multinomial(batch, row)))
                 for row, times in zip(p, copies.tolist(), strict=True)
                 for _ in range(times)
             ]
-            last = -np.sum(columns, axis=0) if columns else np.zeros(batch, dtype=np.int64)
+            last = (
+                -np.sum(columns, axis=0) if columns else np.zeros(batch, dtype=np.int64)
+            )
             columns.insert(int(copies[: widest + 1].sum()), last)
             place = last - self.first
             inside = (place >= 0) & (place < accept.size)
@@ -126,14 +147,20 @@ class Tilted:
             found.append(np.column_stack([column[kept] for column in columns]))
             missing -= kept.size
             rate = max(0.5 * rate, kept.size / batch, 1e-4)
-        return np.concatenate(found) if found else np.zeros((0, int(self.copies.sum())), np.int64)
+        return (
+            np.concatenate(found)
+            if found
+            else np.zeros((0, int(self.copies.sum())), np.int64)
+        )
 
 
 class AffinityProduct:
-    """prod_i BC_i(d_i)^s e^(-fall(d_i)) over the steps d from `counts` to histograms of n records.
+    """prod_i BC_i(d_i)^s e^(-fall(d_i)) over the steps d from `counts` to histograms of
+    n records.
 
-    `fall` (even, rising with |d|) is that of a noise, or None. Categories that are alike share a
-    row; `order` puts the columns of `Tilted.draw` back to those of the counts.
+    `fall` (even, rising with |d|) is that of a noise, or None. Categories that are
+    alike share a row; `order` puts the columns of `Tilted.draw` back to those of the
+    counts.
     """
 
     def __init__(self, prior: Floats, counts: Whole, fall: Fall | None = None) -> None:
@@ -149,9 +176,12 @@ class AffinityProduct:
 
     @cached_property
     def gap(self) -> float:
-        """The least -ln BC of another histogram: one record more here, one less there."""
+        """The least -ln BC of another histogram: one record more here, one less
+        there."""
         more = -affinity_of_counts(self.prior, self.counts, self.counts + 1)
-        fewer = -affinity_of_counts(self.prior, self.counts, np.maximum(self.counts - 1, 0))
+        fewer = -affinity_of_counts(
+            self.prior, self.counts, np.maximum(self.counts - 1, 0)
+        )
         pairs = np.where(self.counts > 0, fewer, np.inf)[:, None] + more
         alone = np.flatnonzero(self.copies == 1)
         pairs[alone, alone] = np.inf
@@ -162,8 +192,8 @@ class AffinityProduct:
         if reach > self._reach:
             if (2 * reach + 1) * self.counts.size > LARGEST_TABLE:
                 raise TooWide(
-                    f"steps up to {reach} of {self.counts.size} kinds of categories do not fit "
-                    f"into a table of {LARGEST_TABLE} numbers"
+                    f"steps up to {reach} of {self.counts.size} kinds of categories do"
+                    f" not fit into a table of {LARGEST_TABLE} numbers"
                 )
             d = np.arange(-reach, reach + 1)
             low, high = -self.counts[:, None], self.n - self.counts[:, None]
@@ -177,7 +207,9 @@ class AffinityProduct:
         return self._psi[:, self._reach - reach : self._reach + reach + 1]
 
     def tilted(self, power: float) -> Tilted:
-        """Return the factors at this power; at most e^-42 of each peak is left out at an end."""
+        """Return the factors at this power; at most e^-42 of each peak is left out at
+        an end.
+        """
         reach = 4
         while True:
             reach = min(2 * reach, self.n)

@@ -1,8 +1,9 @@
-"""Laws of exponential mechanisms: P[r] proportional to e^(-rate d(r)) over all candidates r.
+"""Laws of exponential mechanisms: P[r] proportional to e^(-rate d(r)) over all
+candidates r.
 
-All are listed while they are few, at two categories those that matter. Beyond, the weight is a
-short sum of powers of the affinity (`powers`), and the sum of a power over all candidates is one
-convolution (`convolution`).
+All are listed while they are few, at two categories those that matter. Beyond, the
+weight is a short sum of powers of the affinity (`powers`), and the sum of a power over
+all candidates is one convolution (`convolution`).
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ from dpbayes.laws.powers import DEPTH, Powers, weight_powers
 from dpbayes.posteriors import compositions
 
 LARGEST_WINDOW = 4_000_000  # most outputs of a window at two categories: some 100 MB
-_ROUNDING = 2.0**-42  # of a sum over candidates, a product of up to 50 factors and a transform
+# of a sum over candidates, a product of up to 50 factors and a transform
+_ROUNDING = 2.0**-42
 _ROUNDED = 1.0 + 1e-12  # so that a bound that is met is one in floats as well
 
 
-def listed_law(prior: Floats, counts: Whole, rate: float, exponent: float = 1.0) -> FiniteLaw:
-    """Return P[r] proportional to exp(-rate sqrt(1 - BC^exponent)), every candidate listed.
+def listed_law(
+    prior: Floats, counts: Whole, rate: float, exponent: float = 1.0
+) -> FiniteLaw:
+    """Return P[r] proportional to exp(-rate sqrt(1 - BC^exponent)), every candidate
+    listed.
 
     >>> law = listed_law(np.ones(2), np.array([3, 1]), 2.0)
     >>> round(float(law.mean_distance()), 6)
@@ -44,17 +49,20 @@ def listed_law(prior: Floats, counts: Whole, rate: float, exponent: float = 1.0)
     outputs = compositions(int(counts.sum()), counts.size)
     log_bc = log_affinity_of_outputs(prior, counts, outputs)
     logs = normalised(-rate * distance_from_log_affinity(log_bc, exponent))
-    return FiniteLaw(prior, counts, outputs, logs, 0.0, distance_from_log_affinity(log_bc))
+    return FiniteLaw(
+        prior, counts, outputs, logs, 0.0, distance_from_log_affinity(log_bc)
+    )
 
 
 def exponential_window(
     prior: Floats, counts: Whole, rate: float, exponent: float = 1.0
 ) -> FiniteLaw | None:
-    """Return the same at k = 2 on the window that matters; None beyond `LARGEST_WINDOW` outputs.
+    """Return the same at k = 2 on the window that matters; None beyond `LARGEST_WINDOW`
+    outputs.
 
-    Kept are the outputs with rate * distance <= 42 + ln(n + 1): the distance grows on either side
-    of x, so all others together weigh at most (n + 1) times the first one dropped, which bounds
-    `mass_outside` by e^-42. Book: `thm-window`.
+    Kept are the outputs with rate * distance <= 42 + ln(n + 1): the distance grows on
+    either side of x, so all others together weigh at most (n + 1) times the first one
+    dropped, which bounds `mass_outside` by e^-42. Book: `thm-window`.
     """
     n, first = int(counts.sum()), int(counts[0])
 
@@ -71,7 +79,9 @@ def exponential_window(
     steps = np.arange(-low, high + 1)
     logs = -scores(steps)
     dropped = n - low - high
-    edges = [scores(np.array([d]))[0] for d in (-low - 1, high + 1) if 0 <= first + d <= n]
+    edges = [
+        scores(np.array([d]))[0] for d in (-low - 1, high + 1) if 0 <= first + d <= n
+    ]
     kept = float(np.exp(logs).sum())
     outside = _ROUNDED * dropped * float(np.exp(-min(edges))) / kept if edges else 0.0
     outputs = np.column_stack((first + steps, n - first - steps))
@@ -80,7 +90,8 @@ def exponential_window(
 
 
 def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
-    """Return the last step in 0 … most whose value, increasing in the step, is at most `limit`.
+    """Return the last step in 0 … most whose value, increasing in the step, is at most
+    `limit`.
 
     >>> last_below(lambda step: step**2.0, 100, 50.0)
     7
@@ -93,10 +104,11 @@ def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
 
 @dataclass(frozen=True)
 class ExponentialLaw(Unlisted):
-    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n >= 1 records.
+    """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n >= 1
+    records.
 
-    `exponent` is 1 where the score is the Hellinger distance and 1/ln(prior + n) for the published
-    one. Nothing is enumerated. Book: `thm-series`, `thm-product-form`.
+    `exponent` is 1 where the score is the Hellinger distance and 1/ln(prior + n) for
+    the published one. Nothing is enumerated. Book: `thm-series`, `thm-product-form`.
 
     >>> law = ExponentialLaw(np.ones(4), np.full(4, 2500), 20.0)
     >>> round(law.mean_distance(), 6)
@@ -115,12 +127,16 @@ class ExponentialLaw(Unlisted):
     @cached_property
     def _log_candidates(self) -> float:
         # ln C(n + k - 1, k - 1), the number of histograms of n records.
-        return float(np.log1p(self.counts.sum() / np.arange(1.0, self.counts.size)).sum())
+        return float(
+            np.log1p(self.counts.sum() / np.arange(1.0, self.counts.size)).sum()
+        )
 
     def _fit(self, reported: float) -> Powers:
         # In powers of z = BC^exponent, z = e^-c.
         gap = self.exponent * self._product.gap
-        return weight_powers(self.rate, gap, self._log_candidates, reported / self.exponent)
+        return weight_powers(
+            self.rate, gap, self._log_candidates, reported / self.exponent
+        )
 
     @cached_property
     def _known(self) -> dict[float, float]:
@@ -133,13 +149,16 @@ class ExponentialLaw(Unlisted):
                 self._known[power] = self._product.tilted(power).log_at_zero()
         logs = np.array([self._known[power] for power in powers.tolist()])
         with np.errstate(divide="ignore"):
-            return np.asarray(np.maximum(logs, 0.0) + np.log(-np.expm1(-np.maximum(logs, 0.0))))
+            return np.asarray(
+                np.maximum(logs, 0.0) + np.log(-np.expm1(-np.maximum(logs, 0.0)))
+            )
 
     def _sums(self, reported: float) -> tuple[float, Floats, float, float]:
-        """Return ln of a unit, sums over the others in it, the error of the fit and of rounding.
+        """Return ln of a unit, sums over the others in it, the error of the fit and of
+        rounding.
 
-        The error of the fit is relative to the distance; the sum over the others is what is left
-        of the sum over all when the truth is taken out.
+        The error of the fit is relative to the distance; the sum over the others is
+        what is left of the sum over all when the truth is taken out.
         """
         found = self._fit(reported)
         logs = self._log_others(self.exponent * found.powers)
@@ -148,11 +167,18 @@ class ExponentialLaw(Unlisted):
         terms = weights + logs
         unit = max(0.0, float(terms.max()))
         lost = float(np.exp(weights + np.logaddexp(logs, 0.0) - unit).sum(axis=1).max())
-        return unit, np.exp(terms - unit).sum(axis=1), float(found.errors.max()), _ROUNDING * lost
+        return (
+            unit,
+            np.exp(terms - unit).sum(axis=1),
+            float(found.errors.max()),
+            _ROUNDING * lost,
+        )
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Row r of the fit holds 1 - d'^r; the truth has d' = 0.
-        reported = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
+        reported = power_of_affinity(
+            metric, float(self.prior.sum() + self.counts.sum())
+        )
         if reported is None:
             return drawn_mean(self, metric, order)
         unit, sums, error, lost = self._sums(reported)
@@ -184,13 +210,17 @@ class ExponentialLaw(Unlisted):
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
         """Return draws that are right up to the error of the fit.
 
-        A power is drawn by its share of all weights, then the counts given the power; the truth is
-        thinned to its own weight.
+        A power is drawn by its share of all weights, then the counts given the power;
+        the truth is thinned to its own weight.
         """
         found = self._fit(self.exponent)
         with np.errstate(divide="ignore"):
-            terms = np.log(found.weights[0]) + self._log_others(self.exponent * found.powers)
-        masses = np.append(np.exp(terms - max(terms.max(), 0.0)), np.exp(-max(terms.max(), 0.0)))
+            terms = np.log(found.weights[0]) + self._log_others(
+                self.exponent * found.powers
+            )
+        masses = np.append(
+            np.exp(terms - max(terms.max(), 0.0)), np.exp(-max(terms.max(), 0.0))
+        )
         repeats = rng.multinomial(size, masses / masses.sum())
         parts = [np.tile(self.counts, (int(repeats[-1]), 1))]
         for power, repeat in zip(found.powers, repeats[:-1].tolist(), strict=True):

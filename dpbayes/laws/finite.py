@@ -25,17 +25,19 @@ from dpbayes.laws.law import Answers
 # Relative error that no distance and no ln p exceeds, unless a law says otherwise.
 ROUNDING = 2.0**-49
 _SAME_DISTANCE = 1e-12
-SMALLEST = 1e-300  # so small is what is added where a division by 0 or an error of 0 has no sense
+# so small is what is added where a division by 0 or an error of 0 has no sense
+SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
 class FiniteLaw(Answers):
     """The distribution of a released histogram, listed output by output.
 
-    `outputs` (N, k) are released counts, `log_probabilities` (N,) their natural logarithms. The
-    released posterior is prior + output; distances are taken to prior + counts. `mass_outside`
-    bounds the probability of all outputs that are not listed (0 for a complete law), so that
-    every expectation of a distance in [0, 1] is right within `mass_outside`. Book: `def-law`.
+    `outputs` (N, k) are released counts, `log_probabilities` (N,) their natural
+    logarithms. The released posterior is prior + output; distances are taken to prior +
+    counts. `mass_outside` bounds the probability of all outputs that are not listed (0
+    for a complete law), so that every expectation of a distance in [0, 1] is right
+    within `mass_outside`. Book: `def-law`.
     """
 
     prior: Floats
@@ -54,15 +56,20 @@ class FiniteLaw(Answers):
     def error_bound(self) -> float:
         """Largest error of each probability and of the mean of a distance.
 
-        What is not listed, and rounding: every distance and every ln p is right to a relative error
-        of `rounding`, which moves a mean by at most twice that times the mean of 4 + |ln p|; where
-        totals differ, distances lose what cancels between the categories and the total.
+        What is not listed, and rounding: every distance and every ln p is right to a
+        relative error of `rounding`, which moves a mean by at most twice that times the
+        mean of 4 + |ln p|; where totals differ, distances lose what cancels between the
+        categories and the total.
         """
         # Below e^-745 a probability is 0, and its logarithm counts for nothing.
         spread = float(
-            (self.probabilities * np.abs(np.maximum(self.log_probabilities, -745.0))).sum()
+            (
+                self.probabilities * np.abs(np.maximum(self.log_probabilities, -745.0))
+            ).sum()
         )
-        return self.mass_outside + 2.0 * self.rounding * (4.0 + spread) + self._cancelled()
+        return (
+            self.mass_outside + 2.0 * self.rounding * (4.0 + spread) + self._cancelled()
+        )
 
     def _cancelled(self) -> float:
         # ln BC = sum of psi_i - psi(totals) is right to ROUNDING times psi(totals), and
@@ -70,7 +77,11 @@ class FiniteLaw(Answers):
         n, totals = int(self.counts.sum()), row_sums(self.outputs)
         if not np.any(totals != n):
             return 0.0
-        loss = 4.0 * ROUNDING * np.abs(affinity_by_value(float(self.prior.sum()), n, totals))
+        loss = (
+            4.0
+            * ROUNDING
+            * np.abs(affinity_by_value(float(self.prior.sum()), n, totals))
+        )
         lost = loss / np.maximum(self.distances, np.sqrt(loss) + SMALLEST)
         return float((self.probabilities * lost).sum())
 
@@ -100,7 +111,9 @@ class FiniteLaw(Answers):
         value = (self.probabilities * self._distances_by(metric) ** order).sum()
         return self._estimate(float(value))
 
-    def distance_distribution(self, metric: Yardstick = "hellinger") -> tuple[Floats, Floats]:
+    def distance_distribution(
+        self, metric: Yardstick = "hellinger"
+    ) -> tuple[Floats, Floats]:
         """Return the distinct distances, increasing, and the probability of each."""
         distances = self._distances_by(metric)
         order = np.argsort(distances, kind="stable")
@@ -111,7 +124,8 @@ class FiniteLaw(Answers):
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
         """Return the smallest distance c with P(distance <= c) >= q, for q in [0, 1].
 
-        Its rank is right within `error`: at a q where P jumps, c may be the next distance.
+        Its rank is right within `error`: at a q where P jumps, c may be the next
+        distance.
         """
         level = _validate.closed_unit("q", q)
         distances, masses = self.distance_distribution(metric)
@@ -134,14 +148,18 @@ class FiniteLaw(Answers):
 
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
         cumulative = np.cumsum(self.probabilities)
-        rows = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+        rows = np.searchsorted(
+            cumulative, rng.random(size) * cumulative[-1], side="right"
+        )
         return np.asarray(self.outputs[np.minimum(rows, len(self.outputs) - 1)])
 
 
 def normalised(log_weights: NDArray[Any]) -> Floats:
-    """Return log-probabilities proportional to exp(log_weights), finite or -inf, shape (N,).
+    """Return log-probabilities proportional to exp(log_weights), finite or -inf, shape
+    (N,).
 
-    The largest weights are counted and not added: ln of the sum keeps its digits near 0.
+    The largest weights are counted and not added: ln of the sum keeps its digits near
+    0.
 
     >>> normalised(np.array([0.0, 0.0])).round(6)
     array([-0.693147, -0.693147])

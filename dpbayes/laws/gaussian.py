@@ -1,7 +1,9 @@
-"""Discrete Gaussian noise on the whole vectors that sum to zero, and its exact privacy curve.
+"""Discrete Gaussian noise on the whole vectors that sum to zero, and its exact privacy
+curve.
 
-P(z) is proportional to e^(-|z|^2 / (2 v)), |z| the Euclidean length. A replaced record shifts the
-counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one difference decides it.
+P(z) is proportional to e^(-|z|^2 / (2 v)), |z| the Euclidean length. A replaced record
+shifts the counts by e_i - e_j, and the privacy loss at z is (1 - (z_i - z_j)) / v: one
+difference decides it.
 """
 
 from __future__ import annotations
@@ -20,17 +22,22 @@ _DEPTH = 90.0  # e^-90 of the largest weight is where sums end
 _LARGEST_REACH = 2_000_000
 _ALL = 745.0  # e^-745 is the smallest positive float
 _LOSS_ROUNDING = 1e-15  # of epsilon: more than a loss and epsilon are rounded by
-_WIDE = 32.0  # from this variance parameter on lattice sums are integrals up to 1e-40 of themselves
-SMALLEST_DELTA = 1e-300  # below it the masses that decide would leave the range of floats
+# from this variance parameter on lattice sums are integrals up to 1e-40 of themselves
+_WIDE = 32.0
+# below it the masses that decide would leave the range of floats
+SMALLEST_DELTA = 1e-300
 
 
 def reach(variance: float, depth: float = _DEPTH) -> int:
-    """Return a step t with P(|Z_i| > t) <= 2 e^-depth: Z_i is subgaussian with parameter v."""
+    """Return a step t with P(|Z_i| > t) <= 2 e^-depth: Z_i is subgaussian with
+    parameter v.
+    """
     steps = int(np.ceil(np.sqrt(2.0 * depth * variance))) + 1
     if steps > _LARGEST_REACH:
         raise ValueError(
-            f"epsilon or delta must be larger: noise of variance parameter {variance:.3g} reaches "
-            f"{steps} counts either side; at most {_LARGEST_REACH} are summed"
+            "epsilon or delta must be larger: noise of variance parameter"
+            f" {variance:.3g} reaches {steps} counts either side; at most"
+            f" {_LARGEST_REACH} are summed"
         )
     return steps
 
@@ -44,8 +51,9 @@ def log_weights(variance: float, steps: Whole) -> Floats:
 def _parities(k: int, variance: float) -> Floats:
     """Return what even and odd differences of two entries weigh besides e^(-d^2/(4v)).
 
-    With z_i + z_j = -s it is the sum over the s of the same parity as d of e^(-s^2/(4v)) times the
-    sum over the k - 2 other entries with total s. At k = 2 these are none, and s = 0.
+    With z_i + z_j = -s it is the sum over the s of the same parity as d of
+    e^(-s^2/(4v)) times the sum over the k - 2 other entries with total s. At k = 2
+    these are none, and s = 0.
     """
     if variance >= _WIDE:
         return np.array([1.0, 0.0 if k == 2 else 1.0])
@@ -74,7 +82,8 @@ def difference(k: int, variance: float, depth: float = _DEPTH) -> Floats:
 
 
 def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
-    """Return the exact delta(epsilon) of T = `releases` independent draws, one record replaced.
+    """Return the exact delta(epsilon) of T = `releases` independent draws, one record
+    replaced.
 
     Losses add up to (T - D) / v with D the sum of T differences: delta is the sum over
     D < T - epsilon v of P(D) (1 - e^(epsilon - loss)).
@@ -95,18 +104,22 @@ def delta(k: int, variance: float, epsilon: float, releases: int = 1) -> float:
 def _wide_difference(
     k: int, variance: float, epsilon: float, releases: int
 ) -> tuple[Whole, Floats]:
-    """Return the D < T - epsilon v that matter, and their probabilities; D sums T differences.
+    """Return the D < T - epsilon v that matter, and their probabilities; D sums T
+    differences.
 
-    By Poisson's summation formula T convolutions of e^(-d^2/(4v)) are e^(-d^2/(4vT)) on the same
-    whole numbers (the even ones at k = 2), and its sum is sqrt(4 pi v T) (half of it); both hold up
-    to a share T e^(-pi^2 v / 3) of the value, and the parities of `difference` weigh the same.
+    By Poisson's summation formula T convolutions of e^(-d^2/(4v)) are e^(-d^2/(4vT)) on
+    the same whole numbers (the even ones at k = 2), and its sum is sqrt(4 pi v T) (half
+    of it); both hold up to a share T e^(-pi^2 v / 3) of the value, and the parities of
+    `difference` weigh the same.
     """
     step, width = (2 if k == 2 else 1), reach(2.0 * variance * releases)
     first = min(int(np.ceil(releases - epsilon * variance)), width)
     d = np.arange(min(first, 0) - width, first + 1)
     d = d[d % step == 0]
     scale = 4.0 * variance * releases
-    return d, np.exp(-(d.astype(np.float64) ** 2) / scale) * step / np.sqrt(np.pi * scale)
+    return d, np.exp(-(d.astype(np.float64) ** 2) / scale) * step / np.sqrt(
+        np.pi * scale
+    )
 
 
 def _power(one: Floats, times: int) -> Floats:
@@ -122,14 +135,16 @@ def _power(one: Floats, times: int) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1) -> float:
+def variance_for(
+    k: int, epsilon: float, delta_allowed: float, releases: int = 1
+) -> float:
     """Return the least v, up to 1e-12, with delta(epsilon) <= delta_allowed (1 - 1e-9).
 
-    The v of T releases of Gaussian noise grows with T, not with T^2. Where noise is narrow
-    delta(epsilon) is not monotone in v: as v rises it falls up to each j / epsilon, where the
-    outcome of loss j / v ceases to count, and may rise from there. The first of these v that is
-    enough is looked for, then bisection goes down from it. Raises ValueError for a delta below
-    `SMALLEST_DELTA`.
+    The v of T releases of Gaussian noise grows with T, not with T^2. Where noise is
+    narrow delta(epsilon) is not monotone in v: as v rises it falls up to each j /
+    epsilon, where the outcome of loss j / v ceases to count, and may rise from there.
+    The first of these v that is enough is looked for, then bisection goes down from it.
+    Raises ValueError for a delta below `SMALLEST_DELTA`.
 
     >>> round(variance_for(2, 20.0, 1e-6), 6)
     0.05
@@ -137,12 +152,16 @@ def variance_for(k: int, epsilon: float, delta_allowed: float, releases: int = 1
     budget = _validate.positive("epsilon", epsilon)
     target = _validate.open_unit("delta", delta_allowed) * (1.0 - 1e-9)
     if delta_allowed < SMALLEST_DELTA:
-        raise ValueError(f"delta must be at least {SMALLEST_DELTA:g} here, got {delta_allowed!r}")
-    # What fewer releases spend all spend: most noise that is too narrow is found out by a few.
+        raise ValueError(
+            f"delta must be at least {SMALLEST_DELTA:g} here, got {delta_allowed!r}"
+        )
+    # What fewer releases spend all spend: most noise that is too narrow is found out by
+    # a few.
     some = [4**i for i in range(releases.bit_length()) if 4**i < releases]
 
     def enough(v: float) -> bool:
-        # A loss that rounding takes for epsilon may be larger: it is compared with a little less.
+        # A loss that rounding takes for epsilon may be larger: it is compared with a
+        # little less.
         least = budget * (1.0 - _LOSS_ROUNDING)
         return all(delta(k, v, least, t) <= target for t in [*some, releases])
 
@@ -190,7 +209,8 @@ class GaussianNoise:
 
     @property
     def _spread(self) -> float:
-        return 2.0 * self.variance * (1.0 - 1.0 / self.k)  # twice the variance of an entry
+        # twice the variance of an entry
+        return 2.0 * self.variance * (1.0 - 1.0 / self.k)
 
     def reach(self, tail: float) -> int:
         return int(np.ceil(np.sqrt(self._spread * np.log(2.0 * self.k / tail))))

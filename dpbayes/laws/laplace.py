@@ -1,9 +1,11 @@
-"""The law of independent noise on all counts but the last, which takes what is left of n.
+"""The law of independent noise on all counts but the last, which takes what is left of
+n.
 
-Where the noisy counts sum to at most n the steps of all categories add up to zero, and the affinity
-is a product over them: E[BC^s] is the coefficient of w^0 of a product of p_i BC_i^s. Where they
-exceed n the released total is larger, and the affinity also depends on it: at three categories all
-pairs of counts are added up, beyond the mean is drawn.
+Where the noisy counts sum to at most n the steps of all categories add up to zero, and
+the affinity is a product over them: E[BC^s] is the coefficient of w^0 of a product of
+p_i BC_i^s. Where they exceed n the released total is larger, and the affinity also
+depends on it: at three categories all pairs of counts are added up, beyond the mean is
+drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from dpbayes._validate import Floats, Whole
-from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity, hellinger
+from dpbayes.divergences import (
+    affinity_of_counts,
+    distance_from_log_affinity,
+    hellinger,
+)
 from dpbayes.laws.convolution import LARGEST_TABLE, AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import (
     NEGLIGIBLE,
@@ -57,11 +63,12 @@ class Marginal:
 
 @dataclass(frozen=True)
 class ProductLaw(Unlisted):
-    """Counts but the last released with independent noise; the last is clamp(n - their sum).
+    """Counts but the last released with independent noise; the last is clamp(n - their
+    sum).
 
-    `marginals` are the k - 1 distributions of the released counts, each within [0, n] and the same
-    for equal counts. Where their sum exceeds n the last count is 0 and the released total is the
-    sum. Book: `thm-product-law`.
+    `marginals` are the k - 1 distributions of the released counts, each within [0, n]
+    and the same for equal counts. Where their sum exceeds n the last count is 0 and the
+    released total is the sum. Book: `thm-product-law`.
     """
 
     prior: Floats
@@ -79,7 +86,9 @@ class ProductLaw(Unlisted):
 
     @cached_property
     def probability_of_excess(self) -> float:
-        """Probability that the noisy counts sum to more than n; 1 where no table holds the sums."""
+        """Probability that the noisy counts sum to more than n; 1 where no table holds
+        the sums.
+        """
         try:
             return max(0.0, 1.0 - self._moment(0.0))
         except TooWide:
@@ -92,26 +101,39 @@ class ProductLaw(Unlisted):
 
     @cached_property
     def _factors(self) -> tuple[Floats, Floats, int, Whole]:
-        """Ln p and psi of the steps from the first on, a row for each kind, and its copies."""
+        """Ln p and psi of the steps from the first on, a row for each kind, and its
+        copies.
+        """
         pairs = np.rec.fromarrays([self.prior[:-1], self.counts[:-1]])
         _, places, copies = np.unique(pairs, return_index=True, return_counts=True)
         kinds = [(self.marginals[i], int(self.counts[i])) for i in places]
-        # The last category moves against the sum of the others, as far as it has records.
+        # The last category moves against the sum of the others, as far as it has
+        # records.
         last = int(self.counts[-1])
-        low = sum(int(c) * (m.start - x) for c, (m, x) in zip(copies, kinds, strict=True))
-        high = sum(int(c) * (m.stop - 1 - x) for c, (m, x) in zip(copies, kinds, strict=True))
+        low = sum(
+            int(c) * (m.start - x) for c, (m, x) in zip(copies, kinds, strict=True)
+        )
+        high = sum(
+            int(c) * (m.stop - 1 - x) for c, (m, x) in zip(copies, kinds, strict=True)
+        )
         own = np.arange(-min(high, last), -low + 1)
         first = min(*(m.start - x for m, x in kinds), int(own[0]))
         width = max(*(m.stop - x for m, x in kinds), int(own[-1]) + 1) - first
         if (len(kinds) + 1) * width > LARGEST_TABLE:
             raise TooWide(f"steps of {width} counts do not fit into a table")
-        logs, psi = np.full((len(kinds) + 1, width), -np.inf), np.zeros((len(kinds) + 1, width))
+        logs, psi = (
+            np.full((len(kinds) + 1, width), -np.inf),
+            np.zeros((len(kinds) + 1, width)),
+        )
         for row, (place, (marginal, x)) in enumerate(zip(places, kinds, strict=True)):
             some = slice(marginal.start - x - first, marginal.stop - x - first)
             logs[row, some] = marginal.log_probabilities
             psi[row, some] = self._affinities(int(place))
         some = slice(int(own[0]) - first, int(own[-1]) + 1 - first)
-        logs[-1, some], psi[-1, some] = 0.0, affinity_of_counts(self.prior[-1], last, last + own)
+        logs[-1, some], psi[-1, some] = (
+            0.0,
+            affinity_of_counts(self.prior[-1], last, last + own),
+        )
         return logs, psi, first, np.append(copies, 1)
 
     def _moment(self, power: float) -> float:
@@ -123,7 +145,9 @@ class ProductLaw(Unlisted):
         least = tilted.max(axis=1, keepdims=True) - 2.0 * DEPTH
         columns = np.flatnonzero((tilted > least).any(axis=0))
         some = slice(int(columns[0]), int(columns[-1]) + 1)
-        return float(np.exp(Tilted(tilted[:, some], first + some.start, copies).log_at_zero()))
+        return float(
+            np.exp(Tilted(tilted[:, some], first + some.start, copies).log_at_zero())
+        )
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         if metric_function(metric) is hellinger and self.counts.size == 3:
@@ -137,10 +161,13 @@ class ProductLaw(Unlisted):
         gap = AffinityProduct(self.prior, self.counts).gap
         value, error = mean_from_moments(self._moment, order, gap, exponent)
         half = 0.5 * self.probability_of_excess
-        return Estimate(value + half, error + half + self.mass_outside + 1e-12, "series")
+        return Estimate(
+            value + half, error + half + self.mass_outside + 1e-12, "series"
+        )
 
     def _sum_of_pairs(self, order: int) -> float:
-        # Both released counts with all their pairs, a row at a time; T decides the third.
+        # Both released counts with all their pairs, a row at a time; T decides the
+        # third.
         n, (one, other) = self._n, self.marginals
         totals = np.arange(one.start + other.start, one.stop + other.stop - 1)
         last = int(self.counts[-1])
@@ -158,7 +185,9 @@ class ProductLaw(Unlisted):
         if counts_out[-1] != min(max(self._n - int(counts_out[:-1].sum()), 0), self._n):
             return Estimate(0.0, 0.0, "listed")
         log = 0.0
-        for value, marginal in zip(counts_out[:-1].tolist(), self.marginals, strict=True):
+        for value, marginal in zip(
+            counts_out[:-1].tolist(), self.marginals, strict=True
+        ):
             if not marginal.start <= value < marginal.stop:
                 return Estimate(0.0, self.mass_outside, "window")
             log += float(marginal.log_probabilities[value - marginal.start])
@@ -171,13 +200,19 @@ class ProductLaw(Unlisted):
         for i, marginal in enumerate(self.marginals):
             p, values = marginal.probabilities, np.arange(marginal.start, marginal.stop)
             # Independent draws are a multinomial table of repeats in random order.
-            drawn[:, i] = rng.permutation(np.repeat(values, rng.multinomial(size, p / p.sum())))
+            drawn[:, i] = rng.permutation(
+                np.repeat(values, rng.multinomial(size, p / p.sum()))
+            )
         drawn[:, -1] = np.clip(self._n - drawn.sum(axis=1), 0, self._n)
         return drawn
 
 
-def product_grid(prior: Floats, counts: Whole, marginals: Sequence[Marginal]) -> FiniteLaw:
-    """Return the law of `ProductLaw` with every combination of listed counts as an output."""
+def product_grid(
+    prior: Floats, counts: Whole, marginals: Sequence[Marginal]
+) -> FiniteLaw:
+    """Return the law of `ProductLaw` with every combination of listed counts as an
+    output.
+    """
     n = int(counts.sum())
     axes = np.meshgrid(*[np.arange(m.start, m.stop) for m in marginals], indexing="ij")
     columns = [axis.ravel() for axis in axes]

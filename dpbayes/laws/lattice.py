@@ -1,8 +1,9 @@
-"""Laws of counts with sum-zero noise, projected back to histograms: lattice or Gaussian noise.
+"""Laws of counts with sum-zero noise, projected back to histograms: lattice or Gaussian
+noise.
 
-All outputs are listed while they are few. Beyond, the affinity is a product over the categories,
-and so is the weight of the noise: where no noisy count is negative the mean is a short sum of
-convolutions read at 0. What is clamped is drawn.
+All outputs are listed while they are few. Beyond, the affinity is a product over the
+categories, and so is the weight of the noise: where no noisy count is negative the mean
+is a short sum of convolutions read at 0. What is clamped is drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ import numpy as np
 from dpbayes._validate import Floats, Whole
 from dpbayes.laws import estimate
 from dpbayes.laws.convolution import AffinityProduct, TooWide
-from dpbayes.laws.estimate import Estimate, Yardstick, distances_of, drawn_mean, power_of_affinity
+from dpbayes.laws.estimate import (
+    Estimate,
+    Yardstick,
+    distances_of,
+    drawn_mean,
+    power_of_affinity,
+)
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.law import Unlisted
@@ -27,7 +34,8 @@ LARGEST_OUTPUTS = 400_000  # up to so many outputs all are listed
 # Most numbers (noise vectors times categories) that are listed and projected, 64 MB.
 LARGEST_LIST = 8_000_000
 TAIL = 1e-13  # largest probability of noise that is not listed
-# The same where all histograms are: an audit asks for less than 1e-12 of the least likely one.
+# The same where all histograms are: an audit asks for less than 1e-12 of the least
+# likely one.
 COMPLETE_TAIL = 1e-16
 _AT_ONCE = 4_096  # numbers that are added one by one
 
@@ -46,15 +54,21 @@ def log_mass(noise: SumZeroNoise, shifts: Whole) -> Floats:
 def listed_law(
     prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str
 ) -> FiniteLaw | None:
-    """Return the law of the projected noisy counts output by output, or None if it is too long."""
+    """Return the law of the projected noisy counts output by output, or None if it is
+    too long.
+    """
     n, k = int(counts.sum()), counts.size
     if n == 0:  # nothing else can be released
         return FiniteLaw(prior, counts, counts[None], np.zeros(1))
     reach = noise.reach(TAIL)
     if number_of_candidates(n, k) <= LARGEST_OUTPUTS:
-        # Reaching n further makes the share of far corners right to relative accuracy too.
+        # Reaching n further makes the share of far corners right to relative accuracy
+        # too.
         for size in (noise.reach(COMPLETE_TAIL) + n, reach + n, reach):
-            if int(counts.min()) >= size or noise.number_of_points(size) * k <= LARGEST_LIST:
+            if (
+                int(counts.min()) >= size
+                or noise.number_of_points(size) * k <= LARGEST_LIST
+            ):
                 return _complete(prior, counts, noise, projection, size)
         return None
     if noise.number_of_points(reach) > LARGEST_OUTPUTS:
@@ -76,7 +90,8 @@ def _complete(
         noisy = counts + noise.points(size)
         noisy = noisy[(noisy < 0).any(axis=1)]
         landed = row_of(project(noisy, projection))
-        # Relative to the output's own noise, so that far corners do not leave the range of floats.
+        # Relative to the output's own noise, so that far corners do not leave the range
+        # of floats.
         shares = np.exp(log_mass(noise, noisy - counts) - logs[landed])
         # In blocks: millions of numbers added one by one lose a digit more.
         sums, step = np.zeros(len(outputs)), max(len(outputs), _AT_ONCE)
@@ -89,10 +104,11 @@ def _complete(
 
 @dataclass(frozen=True)
 class SumZeroLaw(Unlisted):
-    """The law of projected sum-zero noise on counts too many to list; book: `thm-lattice-mean`.
+    """The law of projected sum-zero noise on counts too many to list; book:
+    `thm-lattice-mean`.
 
-    Where noise makes no count negative the mean is a series; the rest, whose probability `clamped`
-    is known, is bounded by it or drawn, with a standard error.
+    Where noise makes no count negative the mean is a series; the rest, whose
+    probability `clamped` is known, is bounded by it or drawn, with a standard error.
     """
 
     prior: Floats
@@ -117,11 +133,15 @@ class SumZeroLaw(Unlisted):
 
     @property
     def _rounding(self) -> float:
-        return max(1e-12, 1e-14 * self.counts.size)  # an exponent is a sum over k categories
+        return max(
+            1e-12, 1e-14 * self.counts.size
+        )  # an exponent is a sum over k categories
 
     @cached_property
     def clamped(self) -> float:
-        """Probability that the noise makes some count negative; 1 where no table holds the sums."""
+        """Probability that the noise makes some count negative; 1 where no table holds
+        the sums.
+        """
         try:
             clamped = 1.0 - self._moment(0.0)
         except TooWide:
@@ -129,10 +149,14 @@ class SumZeroLaw(Unlisted):
         return clamped if clamped > self._rounding else 0.0
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
-        exponent = power_of_affinity(metric, float(self.prior.sum() + self.counts.sum()))
+        exponent = power_of_affinity(
+            metric, float(self.prior.sum() + self.counts.sum())
+        )
         if exponent is None or self.clamped > 0.5:
             return drawn_mean(self, metric, order)
-        value, error = mean_from_moments(self._moment, order, self._product.gap, exponent)
+        value, error = mean_from_moments(
+            self._moment, order, self._product.gap, exponent
+        )
         error += self._rounding
         if self.clamped <= estimate.NEGLIGIBLE:
             half = 0.5 * self.clamped
@@ -143,8 +167,9 @@ class SumZeroLaw(Unlisted):
     def _clamped_mean(self, metric: Yardstick, order: int, other: float) -> Estimate:
         """Return E[distance^order; some noisy count is negative], drawn.
 
-        It is P(clamped) times the mean of the draws that are. What none of m of them showed may
-        have probability 1 / m; of less than two nothing is known but that it lies in [0, 1].
+        It is P(clamped) times the mean of the draws that are. What none of m of them
+        showed may have probability 1 / m; of less than two nothing is known but that it
+        lies in [0, 1].
         """
         rng, size, values = np.random.default_rng(estimate.SEED), 0, np.zeros(0)
         while True:
@@ -155,7 +180,9 @@ class SumZeroLaw(Unlisted):
             mean, error = 0.5, 0.5
             if values.size > 1:
                 mean = float(values.mean())
-                error = float(np.sqrt((values.var(ddof=1) + 1.0 / values.size) / values.size))
+                error = float(
+                    np.sqrt((values.var(ddof=1) + 1.0 / values.size) / values.size)
+                )
             found = Estimate(self.clamped * mean, self.clamped * error, "drawn")
             most = size * self.counts.size >= estimate.MOST_ENTRIES
             if most or found.error <= estimate.RELATIVE * (found + other):
@@ -164,16 +191,16 @@ class SumZeroLaw(Unlisted):
     def one_probability(self, counts_out: Whole) -> Estimate:
         """Return the probability that exactly these counts are released.
 
-        A positive output comes from one noise vector only; an output with an empty category from
-        many, which are not added up: ValueError.
+        A positive output comes from one noise vector only; an output with an empty
+        category from many, which are not added up: ValueError.
         """
         if counts_out.sum() != self.counts.sum():
             return Estimate(0.0, 0.0, "listed")
         if counts_out.min() == 0:
             raise ValueError(
-                f"counts_out must be positive at this size, got {counts_out.tolist()}: an output "
-                "with an empty category collects noise that was clamped, which is only listed for "
-                "smaller n or k"
+                f"counts_out must be positive at this size, got {counts_out.tolist()}:"
+                " an output with an empty category collects noise that was clamped,"
+                " which is only listed for smaller n or k"
             )
         value = float(np.exp(log_mass(self.noise, (counts_out - self.counts)[None])[0]))
         return Estimate(value, self._rounding * value, "listed")

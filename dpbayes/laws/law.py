@@ -1,4 +1,6 @@
-"""Laws of what a mechanism releases: what each answers, how one is chosen, how two compare."""
+"""Laws of what a mechanism releases: what each answers, how one is chosen, how two
+compare.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,13 @@ _ROUNDING = 2.0**-50  # of two means that are equal but for the order of their s
 
 
 class Law(Protocol):
-    """The distribution of the released histogram; numbers are an `Estimate`, which has an error.
+    """The distribution of the released histogram; numbers are an `Estimate`, which has
+    an error.
 
-    Of the distance between released and true posterior it knows the mean, the variance and the
-    smallest c with P(distance <= c) >= q; of outputs the probability of one (k,) or of several
-    (m, k); E[BC]; and independent released histograms, shape (size, k).
+    Of the distance between released and true posterior it knows the mean, the variance
+    and the smallest c with P(distance <= c) >= q; of outputs the probability of one
+    (k,) or of several (m, k); E[BC]; and independent released histograms, shape (size,
+    k).
 
     >>> from dpbayes.mechanisms import mechanism
     >>> law = mechanism("geometric", epsilon=1.0).law([3, 1], [1, 1])
@@ -64,23 +68,29 @@ class Listed(Law, Protocol):
     distances: Floats
     mass_outside: float
 
-    def distance_distribution(self, metric: Yardstick = "hellinger") -> tuple[Floats, Floats]: ...
+    def distance_distribution(
+        self, metric: Yardstick = "hellinger"
+    ) -> tuple[Floats, Floats]: ...
 
 
 def listed(law: Law, purpose: str) -> Listed:
-    """Return a law that lists its outputs; TypeError, naming the purpose, where it does not."""
+    """Return a law that lists its outputs; TypeError, naming the purpose, where it does
+    not.
+    """
     if not hasattr(law, "outputs"):
         raise TypeError(
-            f"{purpose} needs every output listed; this law is a {type(law).__name__}, which lists "
-            "none: use fewer records"
+            f"{purpose} needs every output listed; this law is a {type(law).__name__},"
+            " which lists none: use fewer records"
         )
     return cast("Listed", law)
 
 
 class Answers:
-    """What all laws of the package share: answers that follow from `moment` and two others.
+    """What all laws of the package share: answers that follow from `moment` and two
+    others.
 
-    `why` says which way of computing the law was taken and why the ones before it were not.
+    `why` says which way of computing the law was taken and why the ones before it were
+    not.
     """
 
     why: str = ""
@@ -113,7 +123,8 @@ class Answers:
         return self.mean_distance().error
 
     def mean_affinity(self) -> Estimate:
-        """Return E[BC] = 1 - E[H^2], the mean affinity of released and true posterior."""
+        """Return E[BC] = 1 - E[H^2], the mean affinity of released and true
+        posterior."""
         square = self.mean_square()
         return Estimate(1.0 - square, square.error + 2.0**-53, square.how)
 
@@ -121,12 +132,16 @@ class Answers:
         """Return the variance of the distance between released and true posterior."""
         square, mean = self.mean_square(metric), self.mean_distance(metric)
         value = max(square - mean**2, 0.0)
-        return Estimate(value, square.error + 2.0 * mean * mean.error + mean.error**2, square.how)
+        return Estimate(
+            value, square.error + 2.0 * mean * mean.error + mean.error**2, square.how
+        )
 
     def probability(self, counts_out: ArrayLike) -> Any:
-        """Return the probability of one output (k,), an `Estimate`, or of several, (m, k) to (m,).
+        """Return the probability of one output (k,), an `Estimate`, or of several, (m,
+        k) to (m,).
 
-        Raises ValueError or TypeError for what is not whole counts of the law's k categories.
+        Raises ValueError or TypeError for what is not whole counts of the law's k
+        categories.
         """
         k = int(np.size(self.counts))
         table = _validate.counts("counts_out", counts_out, k, rows=True)
@@ -139,16 +154,19 @@ class Answers:
         return np.array([self.one_probability(row) for row in rows], dtype=np.float64)
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
-        """Return `size` independent released histograms, shape (size, k), for experiments.
+        """Return `size` independent released histograms, shape (size, k), for
+        experiments.
 
-        `rng` is a seeded numpy generator; releases of real data go through `dpbayes.release`.
+        `rng` is a seeded numpy generator; releases of real data go through
+        `dpbayes.release`.
         """
         generator = _validate.generator("rng", rng)
         return self.draws(generator, _validate.integer("size", size, minimum=0))
 
 
 class Unlisted(Answers):
-    """A law without a list of outputs: means are drawn where a law knows no better way."""
+    """A law without a list of outputs: means are drawn where a law knows no better
+    way."""
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         return drawn_mean(self, metric, order)
@@ -163,15 +181,18 @@ class Unlisted(Answers):
             kind = type(self).__name__
             if name in LISTED:
                 raise AttributeError(
-                    f"{kind} does not list its outputs, so it has no .{name}: ask "
-                    ".probability(outputs), .mean_distance(), .quantile(q) or .sample(rng, size)"
+                    f"{kind} does not list its outputs, so it has no .{name}: ask"
+                    " .probability(outputs), .mean_distance(), .quantile(q) or"
+                    " .sample(rng, size)"
                 )
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to compute a law: its name, whether it fits, the fact that decides, and the way."""
+    """One way to compute a law: its name, whether it fits, the fact that decides, and
+    the way.
+    """
 
     name: str
     fits: bool
@@ -180,7 +201,8 @@ class Way:
 
 
 def choose(*ways: Way) -> Any:
-    """Return the law of the first way that fits and gives one; its `.why` says how that came about.
+    """Return the law of the first way that fits and gives one; its `.why` says how that
+    came about.
 
     Every choice between methods in the package is made here.
     """
@@ -198,9 +220,9 @@ def choose(*ways: Way) -> Any:
 def mean_difference(a: Law, b: Law, metric: Yardstick = "hellinger") -> Estimate:
     """Return E[distance] under `a` less that under `b`, with its error.
 
-    Sums carry the sum of their errors. Where both are drawn the draws share their random numbers
-    (the same seed, one draw beside the other), and the error is that of the mean of their
-    differences, if that is smaller than that of two separate means.
+    Sums carry the sum of their errors. Where both are drawn the draws share their
+    random numbers (the same seed, one draw beside the other), and the error is that of
+    the mean of their differences, if that is smaller than that of two separate means.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> laws = [mechanism(name, 1.0).law([5, 5], [1, 1]) for name in ("geometric", "lapMech")]
@@ -210,7 +232,8 @@ def mean_difference(a: Law, b: Law, metric: Yardstick = "hellinger") -> Estimate
     """
     found = [law.mean_distance(metric) for law in (a, b)]
     first, second = (
-        one if isinstance(one, Estimate) else Estimate(one, 0.0, "listed") for one in found
+        one if isinstance(one, Estimate) else Estimate(one, 0.0, "listed")
+        for one in found
     )
     value = float(first) - float(second)
     if "drawn" not in (first.how, second.how):
@@ -239,5 +262,6 @@ def order_of(difference: Estimate) -> int:
 
 
 def order(a: Law, b: Law, metric: Yardstick = "hellinger") -> int:
-    """Return -1 where `a` has the smaller mean distance, 1 where `b` has, 0 for a tie."""
+    """Return -1 where `a` has the smaller mean distance, 1 where `b` has, 0 for a
+    tie."""
     return order_of(mean_difference(a, b, metric))

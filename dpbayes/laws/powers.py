@@ -1,8 +1,10 @@
-"""Functions of the affinity as short sums of its powers, fitted by non-negative least squares.
+"""Functions of the affinity as short sums of its powers, fitted by non-negative least
+squares.
 
-With c = -ln BC the weight e^(-rate sqrt(1 - e^-c)) is completely monotone in c: a mixture of
-e^(-s c), and so is 1 - sqrt(1 - e^-c). Columns that are positive, divided by their peaks, leave a
-well-posed problem (Lawson and Hanson); what the fit misses is measured on a finer grid and stated.
+With c = -ln BC the weight e^(-rate sqrt(1 - e^-c)) is completely monotone in c: a
+mixture of e^(-s c), and so is 1 - sqrt(1 - e^-c). Columns that are positive, divided by
+their peaks, leave a well-posed problem (Lawson and Hanson); what the fit misses is
+measured on a finer grid and stated.
 """
 
 from __future__ import annotations
@@ -16,20 +18,24 @@ import numpy as np
 from dpbayes import _validate
 from dpbayes._validate import Floats
 
-# What weighs less than e^-42 of the rest, 6e-19, is below the digits of a float and left out.
+# What weighs less than e^-42 of the rest, 6e-19, is below the digits of a float and
+# left out.
 DEPTH = 42.0
 _ROWS = 400  # of the grid that is fitted, and at least three for each power
 _FINER = 4  # times as many check the fit
-_OCTAVE = float(np.log(2.0)) / 3.0  # between powers: three an octave leave 2e-12 of a square root
-_WHOLE = 8.0  # the mixture lies on the whole powers; the first ones are taken one by one
+# between powers: three an octave leave 2e-12 of a square root
+_OCTAVE = float(np.log(2.0)) / 3.0
+# the mixture lies on the whole powers; the first ones are taken one by one
+_WHOLE = 8.0
 
 
 @dataclass(frozen=True)
 class Powers:
-    """A function of c >= `gap` as the sum of weights e^(-powers c), and what that misses.
+    """A function of c >= `gap` as the sum of weights e^(-powers c), and what that
+    misses.
 
-    `weights` has a row for each function fitted, `errors` (rows,) the largest difference relative
-    to the scale of the fit.
+    `weights` has a row for each function fitted, `errors` (rows,) the largest
+    difference relative to the scale of the fit.
     """
 
     powers: Floats
@@ -48,7 +54,8 @@ def distance(c: Floats, exponent: float = 1.0) -> Floats:
 
 @lru_cache(maxsize=64)
 def root_powers(gap: float, exponent: float = 1.0) -> Powers:
-    """Return sqrt(1 - BC^exponent) = sum of w (1 - BC^s), relative to itself, for -ln BC >= gap.
+    """Return sqrt(1 - BC^exponent) = sum of w (1 - BC^s), relative to itself, for -ln
+    BC >= gap.
 
     The last power is infinite: BC^s is then 1 at the truth and 0 elsewhere.
 
@@ -70,7 +77,8 @@ def root_powers(gap: float, exponent: float = 1.0) -> Powers:
 def mean_from_moments(
     moment: Callable[[float], float], order: int, gap: float, exponent: float
 ) -> tuple[float, float]:
-    """Return E[d^order] for d^2 = 1 - BC^exponent and its error, from s to E[BC^s]; order 1 or 2.
+    """Return E[d^order] for d^2 = 1 - BC^exponent and its error, from s to E[BC^s];
+    order 1 or 2.
 
     >>> value, _ = mean_from_moments(lambda s: 0.5 + 0.5 * 0.75**s, 1, 0.1, 1.0)
     >>> round(value, 9)  # half at BC = 1, half at BC = 3/4
@@ -86,12 +94,16 @@ def mean_from_moments(
 
 
 @lru_cache(maxsize=64)
-def weight_powers(rate: float, gap: float, log_candidates: float, ratio: float = 1.0) -> Powers:
-    """Return w = e^(-rate d), (1 - d') w and (1 - d'^2) w as sums of powers of z = e^-c, c >= gap.
+def weight_powers(
+    rate: float, gap: float, log_candidates: float, ratio: float = 1.0
+) -> Powers:
+    """Return w = e^(-rate d), (1 - d') w and (1 - d'^2) w as sums of powers of z =
+    e^-c, c >= gap.
 
-    d = sqrt(1 - z) is the score, d' = sqrt(1 - z^ratio) the distance reported. Candidates are
-    at most e^`log_candidates`; those that weigh e^-42 of the truth together are not fitted. Errors
-    are relative to w d: that makes them relative errors of the mean distance.
+    d = sqrt(1 - z) is the score, d' = sqrt(1 - z^ratio) the distance reported.
+    Candidates are at most e^`log_candidates`; those that weigh e^-42 of the truth
+    together are not fitted. Errors are relative to w d: that makes them relative errors
+    of the mean distance.
 
     >>> bool(weight_powers(20.0, 1e-4, 30.0).errors.max() < 1e-6)
     True
@@ -126,17 +138,20 @@ def _geometric(first: Floats, top: float) -> Floats:
 def _saddles(rate: float, gap: float, top: float, ratio: float) -> Floats:
     """Return powers no further apart than half the width of the mixture at any c.
 
-    At c the mixture of e^(-rate sqrt c) is centred at s = rate / (2 sqrt c) with a relative
-    standard deviation of 1 / sqrt(rate sqrt c); by Poisson's formula half of it is fine enough.
+    At c the mixture of e^(-rate sqrt c) is centred at s = rate / (2 sqrt c) with a
+    relative standard deviation of 1 / sqrt(rate sqrt c); by Poisson's formula half of
+    it is fine enough.
     """
     low = 0.5 * rate * np.exp(-top) / float(distance(np.array([top]))[0])
     low *= max(0.0, 1.0 - 8.0 / np.sqrt(rate * float(distance(np.array([top]))[0])))
     some = np.arange(_WHOLE)
-    if ratio != 1.0:  # z^ratio adds its own whole powers, and their sums with whole numbers
+    # z^ratio adds its own whole powers, and their sums with whole numbers
+    if ratio != 1.0:
         both = np.add.outer(some, ratio * some).ravel()
         some = np.union1d(_geometric(min(ratio, 1.0) * some[1:], _WHOLE), both)
     powers: list[float] = some[some < _WHOLE].tolist() if low < _WHOLE else []
-    # Powers beyond would add 1e-9 of the weight at the gap, from sums that rounding has emptied.
+    # Powers beyond would add 1e-9 of the weight at the gap, from sums that rounding has
+    # emptied.
     last = (rate * float(distance(np.array([gap]))[0]) + 0.5 * DEPTH) / gap
     s = max(low, _WHOLE)
     while s < last:
@@ -158,7 +173,8 @@ def _fit(
     scale: Callable[[Floats], Floats],
     rows: int = _ROWS,
 ) -> tuple[Floats, Floats]:
-    # Weights of `size` columns, a row a target, and the largest errors relative to the scale.
+    # Weights of `size` columns, a row a target, and the largest errors relative to the
+    # scale.
     from scipy.optimize import nnls  # a quarter of the package's start-up otherwise
 
     top, rows = max(top, 2.0 * gap), max(rows, 3 * size)
@@ -168,14 +184,22 @@ def _fit(
     weights, errors = [], []
     for target in targets:
         try:
-            w = nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0] / peaks
-        except (RuntimeError, ValueError):  # it does not end, or e^rate is beyond a float
+            w = (
+                nnls(basis / peaks, target(c) / scale(c), maxiter=100 * peaks.size)[0]
+                / peaks
+            )
+        except (
+            RuntimeError,
+            ValueError,
+        ):  # it does not end, or e^rate is beyond a float
             raise ArithmeticError(
-                f"epsilon must be smaller: at a gap of {gap:.3g} no powers have weights of e^rate"
+                f"epsilon must be smaller: at a gap of {gap:.3g} no powers have weights"
+                " of e^rate"
             ) from None
         weights.append(w)
         errors.append(np.abs(finer @ w - target(fine) / scale(fine)).max())
-    if max(errors) > 1e-6 and rows < 4 * _ROWS:  # too coarse for three digits that are sure
+    # too coarse for three digits that are sure
+    if max(errors) > 1e-6 and rows < 4 * _ROWS:
         return _fit(gap, top, size, columns, targets, scale, 2 * rows)
     return np.array(weights), np.array(errors)
 

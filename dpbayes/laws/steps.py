@@ -1,4 +1,6 @@
-"""The law of the step that a released count takes, where it no longer depends on the data."""
+"""The law of the step that a released count takes, where it no longer depends on the
+data.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ TAIL = 45.0  # steps with relative weight below e^-45 are left out of a sum
 class StepLaw:
     """The limiting law of the step T of one count, k = 2; book: `thm-large-n`.
 
-    P(T = t) is proportional to e^(-decay |t|), or, when `floored`, the law of floor(Y) for
-    Y ~ Laplace(0, 1/decay). `decay` is positive. `scored` says that the weights follow the distance
-    of the posteriors, not the step, so that the law has corrections of its own.
+    P(T = t) is proportional to e^(-decay |t|), or, when `floored`, the law of floor(Y)
+    for Y ~ Laplace(0, 1/decay). `decay` is positive. `scored` says that the weights
+    follow the distance of the posteriors, not the step, so that the law has corrections
+    of its own.
 
     >>> round(StepLaw(0.25).at_zero, 9), round(StepLaw(0.25).mean_step, 9)
     (0.124353002, 3.958635163)
@@ -61,4 +64,6 @@ class StepLaw:
     def moment(self, order: int) -> float:
         """Return E|T|^order for a whole `order` of at least 0."""
         power = _validate.integer("order", order, minimum=0)
-        return float(np.dot(self.probabilities, np.abs(self.steps).astype(np.float64) ** power))
+        return float(
+            np.dot(self.probabilities, np.abs(self.steps).astype(np.float64) ** power)
+        )

@@ -1,9 +1,11 @@
-"""Noise on the whole vectors that sum to zero, and the way back from noisy counts to histograms.
+"""Noise on the whole vectors that sum to zero, and the way back from noisy counts to
+histograms.
 
-P(z) is proportional to e^(-epsilon |z|_1 / 2). A vector z with sum 0 has |z|_1 = 2m, where m is
-the sum of its positive entries, so everything is governed by the number N(m) of such vectors, with
-the generating function sum over j of C(k-1, j)^2 q^j / (1 - q)^(k-1): m is the sum of a number j
-below k, with probability proportional to C(k-1, j)^2 e^(-epsilon j), and k - 1 geometric variables.
+P(z) is proportional to e^(-epsilon |z|_1 / 2). A vector z with sum 0 has |z|_1 = 2m,
+where m is the sum of its positive entries, so everything is governed by the number N(m)
+of such vectors, with the generating function sum over j of C(k-1, j)^2 q^j / (1 -
+q)^(k-1): m is the sum of a number j below k, with probability proportional to C(k-1,
+j)^2 e^(-epsilon j), and k - 1 geometric variables.
 """
 
 from __future__ import annotations
@@ -21,15 +23,16 @@ from dpbayes.laws.convolution import LARGEST_TABLE, Tilted
 from dpbayes.laws.powers import DEPTH
 
 PROJECTIONS = ("l2", "l1")
-_AT_ONCE = 1 << 16  # rows, so that what is sorted of millions takes no memory to speak of
+# rows, so that what is sorted of millions takes no memory to speak of
+_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
 class LatticeNoise:
     """The noise for k categories; `GaussianNoise` has the same methods.
 
-    `fall` is minus ln of the weight of a step of one category. The size of noise is its positive
-    part, the sum of its positive entries.
+    `fall` is minus ln of the weight of a step of one category. The size of noise is its
+    positive part, the sum of its positive entries.
 
     >>> LatticeNoise(2, 1.0).points(1).tolist()
     [[-1, 1], [0, 0], [1, -1]]
@@ -58,23 +61,30 @@ class LatticeNoise:
         logs = self._log_shares(self.epsilon)
         left = size + 1.0 - np.arange(self.k)
         share = -np.expm1(-self.epsilon)
-        beyond = np.where(left > 0, betaincc(self.k - 1, np.maximum(left, 1.0), share), 1.0)
+        beyond = np.where(
+            left > 0, betaincc(self.k - 1, np.maximum(left, 1.0), share), 1.0
+        )
         return float(np.exp(logs - np.logaddexp.reduce(logs)) @ beyond)
 
     def reach(self, tail: float) -> int:
-        """Return the smallest size beyond which noise has probability at most `tail`."""
+        """Return the smallest size beyond which noise has probability at most
+        `tail`."""
         most = 1
         while self.outside(most) > tail:
             most *= 2
         return bisect_left(range(most + 1), True, key=lambda m: self.outside(m) <= tail)
 
     def number_of_points(self, size: int) -> float:
-        """Return how many noise vectors there are up to this size; book: `lem-lattice-count`."""
+        """Return how many noise vectors there are up to this size; book:
+        `lem-lattice-count`.
+        """
         j = np.arange(min(self.k, size + 1), dtype=np.float64)
         ways = gammaln(size - j + self.k) - gammaln(size - j + 1.0) - gammaln(self.k)
         with np.errstate(over="ignore"):  # too many to count are too many to list
             return float(
-                np.rint(np.exp(np.logaddexp.reduce(self._log_shares(0.0)[: j.size] + ways)))
+                np.rint(
+                    np.exp(np.logaddexp.reduce(self._log_shares(0.0)[: j.size] + ways))
+                )
             )
 
     def points(self, size: int) -> Whole:
@@ -86,13 +96,17 @@ class LatticeNoise:
         reach = int(2.0 * DEPTH / self.epsilon) + 2
         if 2 * reach > LARGEST_TABLE:
             raise ValueError(
-                f"epsilon = {self.epsilon!r} needs a table of {2 * reach} noise weights for draws; "
-                f"at most {LARGEST_TABLE} fit"
+                f"epsilon = {self.epsilon!r} needs a table of {2 * reach} noise weights"
+                f" for draws; at most {LARGEST_TABLE} fit"
             )
-        return Tilted(-self.fall(np.arange(-reach, reach + 1))[None], -reach, np.array([self.k]))
+        return Tilted(
+            -self.fall(np.arange(-reach, reach + 1))[None], -reach, np.array([self.k])
+        )
 
     def draw(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` independent draws, shape (size, k). Book: `thm-lattice-sampler`."""
+        """Return `size` independent draws, shape (size, k). Book:
+        `thm-lattice-sampler`.
+        """
         return self._tilted.draw(rng, size)
 
 
@@ -113,13 +127,14 @@ def _points(k: int, size: int) -> Whole:
 
 
 def project(noisy: Whole, how: str = "l2") -> Whole:
-    """Return the nearest histogram with the same total for each row of `noisy`, shape (N, k).
+    """Return the nearest histogram with the same total for each row of `noisy`, shape
+    (N, k).
 
-    Negative entries become 0. The d records this creates are taken away again from the others:
-    "l2" lowers all of them alike (the least sum of squares in whole numbers; what is left over the
-    largest entries pay), "l1" takes them from the largest entry, then the next. Both change d
-    records, the least possible in l1; ties go to the earlier category. Rows must have a total of at
-    least 0. Book: `def-projection`.
+    Negative entries become 0. The d records this creates are taken away again from the
+    others: "l2" lowers all of them alike (the least sum of squares in whole numbers;
+    what is left over the largest entries pay), "l1" takes them from the largest entry,
+    then the next. Both change d records, the least possible in l1; ties go to the
+    earlier category. Rows must have a total of at least 0. Book: `def-projection`.
 
     >>> project(np.array([[-3, 5, 8]]))
     array([[0, 4, 6]])
@@ -151,8 +166,8 @@ def _drain_largest(noisy: Whole) -> Whole:
 def _level(noisy: Whole) -> Whole:
     columns = list(noisy.T)
     ranked = np.sort(noisy, axis=1)[:, ::-1].T
-    # With the s largest entries kept, everyone pays (their sum - total) / s; the right s is the
-    # largest for which the smallest kept entry can pay it.
+    # With the s largest entries kept, everyone pays (their sum - total) / s; the right
+    # s is the largest for which the smallest kept entry can pay it.
     gap = -sum(columns)
     kept, debt = np.zeros_like(gap), np.zeros_like(gap)
     for s, entry in enumerate(ranked, 1):
@@ -160,7 +175,8 @@ def _level(noisy: Whole) -> Whole:
         able = entry * s >= gap
         kept, debt = np.where(able, s, kept), np.where(able, gap, debt)
     share, extra = np.divmod(debt, kept)
-    # The `extra` largest pay one more; of those equal to the least of these the earlier ones.
+    # The `extra` largest pay one more; of those equal to the least of these the earlier
+    # ones.
     least = np.take_along_axis(ranked, np.maximum(extra - 1, 0)[None], axis=0)[0]
     left = extra - sum(column > least for column in columns)
     result = np.empty_like(noisy)

@@ -1,4 +1,6 @@
-"""The mechanisms of the papers and the references beside them, by the names the book uses."""
+"""The mechanisms of the papers and the references beside them, by the names the book
+uses.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,12 @@ REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
 def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
     """Return the mechanism registered under `name`, calibrated to `epsilon` > 0.
 
-    Names are those of `REGISTRY`; options are the mechanism's own, such as `sensitivity` (Laplace
-    family), `metric`, `gamma`, `delta` (exponential family), `projection` (lattice) or `objective`
-    (optimal). An epsilon given as text ("0.1"), Fraction or Decimal is that exact number in the
-    promise and in the draw of a release. Raises ValueError for an unknown name, TypeError for an
-    unknown option; each error lists what is allowed. Book: `mechanisms`.
+    Names are those of `REGISTRY`; options are the mechanism's own, such as
+    `sensitivity` (Laplace family), `metric`, `gamma`, `delta` (exponential family),
+    `projection` (lattice) or `objective` (optimal). An epsilon given as text ("0.1"),
+    Fraction or Decimal is that exact number in the promise and in the draw of a
+    release. Raises ValueError for an unknown name, TypeError for an unknown option;
+    each error lists what is allowed. Book: `mechanisms`.
 
     >>> round(mechanism("geometric", epsilon=1.0).law([150, 150], [1, 1]).mean_distance(), 4)
     0.0346
@@ -54,7 +57,9 @@ def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
     for option in options:
         if option not in allowed:
             listed = ", ".join(allowed) if allowed else "none"
-            raise TypeError(f"{name} has no option {option!r}; its options are: {listed}")
+            raise TypeError(
+                f"{name} has no option {option!r}; its options are: {listed}"
+            )
     return factory(epsilon=given_epsilon(epsilon), **options)
 
 

@@ -1,7 +1,8 @@
-"""Calibrations of the exponential mechanisms: which sensitivity S, which factor, what is proved.
+"""Calibrations of the exponential mechanisms: which sensitivity S, which factor, what
+is proved.
 
-A calibration says all that distinguishes one exponential mechanism from another; the mechanism
-itself is in `exponential`.
+A calibration says all that distinguishes one exponential mechanism from another; the
+mechanism itself is in `exponential`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up, upper_float
+from dpbayes.mechanisms.protocol import (
+    Guarantee,
+    exact_epsilon,
+    rounded_up,
+    upper_float,
+)
 from dpbayes.posteriors import number_of_candidates
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Enclosed
@@ -35,22 +41,30 @@ _ROUNDING = Fraction(1, 2**50)  # by so much a factor in floats may be too large
 
 @dataclass(frozen=True)
 class Rule:
-    """Which sensitivity: "global", "local", or "smooth" with a rate, a form and a distance."""
+    """Which sensitivity: "global", "local", or "smooth" with a rate, a form and a
+    distance.
+    """
 
     kind: str
     gamma: float = 1.0
     form: str = "reciprocal"
     distance: str = "hamming"
 
-    def at(self, x: NDArray[np.int64], prior: NDArray[np.float64], metric: str) -> Sensitivity:
+    def at(
+        self, x: NDArray[np.int64], prior: NDArray[np.float64], metric: str
+    ) -> Sensitivity:
         """Return S at these counts."""
         if self.kind == "global":
             return global_sensitivity(int(x.sum()), prior, metric)
         if self.kind == "local":
             return local_sensitivity(x, prior, metric)
-        return smooth_sensitivity(x, prior, self.gamma, self.form, self.distance, metric)
+        return smooth_sensitivity(
+            x, prior, self.gamma, self.form, self.distance, metric
+        )
 
-    def profile(self, n: int, prior: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
+    def profile(
+        self, n: int, prior: NDArray[np.float64], metric: str
+    ) -> NDArray[np.float64]:
         """Return S of (x, n - x) for x = 0 … n."""
         if self.kind == "global":
             return np.full(n + 1, global_sensitivity(n, prior, metric).value)
@@ -67,11 +81,13 @@ class Rule:
 
 
 class Calibration:
-    """What an exponential mechanism needs to know, with the mechanism's name and citations.
+    """What an exponential mechanism needs to know, with the mechanism's name and
+    citations.
 
-    `factor` stands before S in the exponent. S shrinks as the data grow unless `shrinks` is False;
-    it follows from epsilon where `follows_epsilon` is True. `rule` and `promise(epsilon, factor)`,
-    the guarantee of weights exp(-epsilon H / (factor S)), count for the exact type only.
+    `factor` stands before S in the exponent. S shrinks as the data grow unless
+    `shrinks` is False; it follows from epsilon where `follows_epsilon` is True. `rule`
+    and `promise(epsilon, factor)`, the guarantee of weights exp(-epsilon H / (factor
+    S)), count for the exact type only.
     """
 
     name: ClassVar[str]
@@ -95,15 +111,17 @@ class Calibration:
         return self.rule(max(int(x.sum()), 1), epsilon, x.size).at(x, alpha, metric)
 
 
-def _scored(epsilon: Fraction, factor: float, proved: Fraction, which: str, by: str) -> Guarantee:
+def _scored(
+    epsilon: Fraction, factor: float, proved: Fraction, which: str, by: str
+) -> Guarantee:
     # A larger factor in the exponent means less privacy loss, in proportion.
     used = Fraction(factor)
     close = proved <= used <= (1 + _ROUNDING) * proved
     return Guarantee(
         epsilon if close else epsilon * proved / used,
-        f"candidates are weighted by exp(-{rounded_up(epsilon)} H / (f S)) with S the {which} "
-        f"sensitivity and f = {factor:.6g}, where f = {float(proved):.6g} gives "
-        f"{rounded_up(epsilon)}",
+        f"candidates are weighted by exp(-{rounded_up(epsilon)} H / (f S)) with S the"
+        f" {which} sensitivity and f = {factor:.6g}, where f = {float(proved):.6g}"
+        f" gives {rounded_up(epsilon)}",
         by,
     )
 
@@ -122,15 +140,18 @@ class GlobalCalibration(Calibration):
         return Rule("global")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        return _scored(epsilon, factor, Fraction(2), "global", "thm-exponential-private")
+        return _scored(
+            epsilon, factor, Fraction(2), "global", "thm-exponential-private"
+        )
 
 
 @dataclass(frozen=True)
 class LocalCalibration(Calibration):
-    """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book: `def-expmech-local`.
+    """expMech-local (D, section 4.2.2; C, 2.2): S = LS(x), factor 2. Book:
+    `def-expmech-local`.
 
-    No guarantee: LS(x) depends on the data, and the actual privacy loss can exceed epsilon, for
-    example at small priors and many records (`dpbayes.audit` shows where).
+    No guarantee: LS(x) depends on the data, and the actual privacy loss can exceed
+    epsilon, for example at small priors and many records (`dpbayes.audit` shows where).
     """
 
     name: ClassVar[str] = "expMech-local"
@@ -141,18 +162,19 @@ class LocalCalibration(Calibration):
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         return Guarantee(
             None,
-            "the local sensitivity changes with the data, and the actual loss can exceed epsilon, "
-            "for example at small priors and many records",
+            "the local sensitivity changes with the data, and the actual loss can"
+            " exceed epsilon, for example at small priors and many records",
         )
 
 
 @dataclass(frozen=True)
 class SmoothCalibration(Calibration):
-    """expMech-smooth (D, Definitions 3 and 4): reciprocal smooth S, factor 2 (1 + gamma).
+    """expMech-smooth (D, Definitions 3 and 4): reciprocal smooth S, factor 2 (1 +
+    gamma).
 
-    The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a distance
-    of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`. Guarantee: epsilon
-    (`thm-smooth-private`).
+    The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a
+    distance of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`.
+    Guarantee: epsilon (`thm-smooth-private`).
     """
 
     gamma: float = 1.0
@@ -167,7 +189,9 @@ class SmoothCalibration(Calibration):
 
     @property
     def factor(self) -> float:
-        """2 (1 + the most that 1/S changes with one record), rounded up: a draw divides by it."""
+        """2 (1 + the most that 1/S changes with one record), rounded up: a draw divides
+        by it.
+        """
         return upper_float(self._proved)
 
     @property
@@ -185,10 +209,11 @@ class SmoothCalibration(Calibration):
 class DeltaCalibration(Calibration):
     """expMech-delta (A, Theorem 4.1; B, 4; C, 2.3): exponential smooth S, factor 2.
 
-    gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in Hamming
-    distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book: `def-expmech-delta`.
-    Claimed: (epsilon, delta)-DP for one replaced record; false for d = l1, and for Hamming from
-    k = 4 on (`thm-delta-false-every`). What is proved in its place: `thm-delta-proved`.
+    gamma = ln(1 - epsilon / (2 ln(delta / 2(n+1)))). A measures d in l1, B and C in
+    Hamming distance; the authors' program used 2n for 2(n+1) (`failure_term`). Book:
+    `def-expmech-delta`. Claimed: (epsilon, delta)-DP for one replaced record; false for
+    d = l1, and for Hamming from k = 4 on (`thm-delta-false-every`). What is proved in
+    its place: `thm-delta-proved`.
     """
 
     delta: float = 1e-8
@@ -196,7 +221,11 @@ class DeltaCalibration(Calibration):
     failure_term: str = "2(n+1)"
 
     name: ClassVar[str] = "expMech-delta"
-    citations: ClassVar[tuple[str, ...]] = (*_WITH_DELTA[:2], "liu-notes", *_WITH_DELTA[2:])
+    citations: ClassVar[tuple[str, ...]] = (
+        *_WITH_DELTA[:2],
+        "liu-notes",
+        *_WITH_DELTA[2:],
+    )
     follows_epsilon: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -220,13 +249,15 @@ class DeltaCalibration(Calibration):
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
         return Guarantee(
             None,
-            "the printed claim of (epsilon, delta)-privacy is false: with l1 distances, and with "
-            "Hamming distances from four categories on; expMech-repaired keeps it",
+            "the printed claim of (epsilon, delta)-privacy is false: with l1 distances,"
+            " and with Hamming distances from four categories on; expMech-repaired"
+            " keeps it",
         )
 
 
-# S is a float with a relative error below 1e-12, so ln S as computed changes by at most 2e-12 more
-# than gamma. The rate is lowered by a millionth, or by twice these 2e-12 where a millionth is less.
+# S is a float with a relative error below 1e-12, so ln S as computed changes by at most
+# 2e-12 more than gamma. The rate is lowered by a millionth, or by twice these 2e-12
+# where a millionth is less.
 _MARGIN = 1e-6
 _FLOAT_S = 4e-12
 _LEAST = 1e-11
@@ -234,13 +265,15 @@ _LEAST = 1e-11
 
 @dataclass(frozen=True)
 class RepairedCalibration(Calibration):
-    """expMech-repaired: exponential smooth S, weights exp(-(1 - share) epsilon H / (2 S)).
+    """expMech-repaired: exponential smooth S, weights exp(-(1 - share) epsilon H / (2
+    S)).
 
-    A's mechanism lets S change from one data set to the next and does not pay for what that does to
-    the normalising constant; here `share` in (0, 1) of epsilon pays: e^gamma - 1 = share epsilon /
-    ln(|R| / delta), d counted in replaced records; gamma is lowered by one part in a million, or
-    4e-12, for rounding. Book: `def-expmech-repaired`. Guarantee: epsilon and delta, for every n, k
-    and prior (`thm-repaired`).
+    A's mechanism lets S change from one data set to the next and does not pay for what
+    that does to the normalising constant; here `share` in (0, 1) of epsilon pays:
+    e^gamma - 1 = share epsilon / ln(|R| / delta), d counted in replaced records; gamma
+    is lowered by one part in a million, or 4e-12, for rounding. Book:
+    `def-expmech-repaired`. Guarantee: epsilon and delta, for every n, k and prior
+    (`thm-repaired`).
     """
 
     delta: float = 1e-8
@@ -284,10 +317,15 @@ class RepairedCalibration(Calibration):
         # Another factor changes the first of two terms.
         share = Fraction(self.share) * epsilon
         return Guarantee(
-            epsilon if factor == self.factor else 2 * epsilon / Fraction(factor) + share,
-            f"candidates are weighted by exp(-{rounded_up(epsilon)} H / ({factor:.6g} S)) with S "
-            f"the smooth sensitivity, which one record changes by a factor of at most e^gamma, and "
-            f"e^gamma - 1 = {rounded_up(share)} / ln(|R| / {self.delta:g}) pays for that",
+            (
+                epsilon
+                if factor == self.factor
+                else 2 * epsilon / Fraction(factor) + share
+            ),
+            f"candidates are weighted by exp(-{rounded_up(epsilon)} H / ({factor:.6g}"
+            " S)) with S the smooth sensitivity, which one record changes by a factor"
+            f" of at most e^gamma, and e^gamma - 1 = {rounded_up(share)} / ln(|R| /"
+            f" {self.delta:g}) pays for that",
             "thm-repaired",
             exact_epsilon(self.delta),
         )

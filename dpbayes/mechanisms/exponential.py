@@ -1,7 +1,9 @@
-"""The exponential mechanisms: candidates weighted by their distance to the true posterior.
+"""The exponential mechanisms: candidates weighted by their distance to the true
+posterior.
 
-They share one form, P[r] proportional to exp(-epsilon H(BI(x), r) / (factor S(x))) over the
-candidate set R, and differ in the calibration: which sensitivity S and which factor.
+They share one form, P[r] proportional to exp(-epsilon H(BI(x), r) / (factor S(x))) over
+the candidate set R, and differ in the calibration: which sensitivity S and which
+factor.
 """
 
 from __future__ import annotations
@@ -16,15 +18,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import affinity_exponent, distance_from_log_affinity, metric_name
+from dpbayes.divergences import (
+    affinity_exponent,
+    distance_from_log_affinity,
+    metric_name,
+)
 from dpbayes.laws.estimate import log_affinity_of_outputs
-from dpbayes.laws.exponential import LARGEST_WINDOW, ExponentialLaw, exponential_window, listed_law
+from dpbayes.laws.exponential import (
+    LARGEST_WINDOW,
+    ExponentialLaw,
+    exponential_window,
+    listed_law,
+)
 from dpbayes.laws.finite import ROUNDING, FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms import calibrations
 from dpbayes.mechanisms.calibrations import Calibration, Rule
-from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, own
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    Nominal,
+    exact_epsilon,
+    own,
+)
 from dpbayes.posteriors import check_candidates, compositions, number_of_candidates
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls, Enclosed
@@ -39,10 +57,12 @@ _NODES = 600
 
 @dataclass(frozen=True)
 class ExponentialMechanism(Nominal):
-    """Release r in R with probability proportional to exp(-epsilon H(BI(x), r) / (factor S)).
+    """Release r in R with probability proportional to exp(-epsilon H(BI(x), r) /
+    (factor S)).
 
-    `metric` names the score H: "hellinger", or "published" for the distance behind the printed
-    curves. `divisor`, when given, replaces the calibration's factor, and the promise follows it.
+    `metric` names the score H: "hellinger", or "published" for the distance behind the
+    printed curves. `divisor`, when given, replaces the calibration's factor, and the
+    promise follows it.
     """
 
     calibration: Calibration
@@ -70,7 +90,9 @@ class ExponentialMechanism(Nominal):
 
     @property
     def symmetric(self) -> bool:
-        """Whether the law does not depend on what the categories are called: no `Rule` does."""
+        """Whether the law does not depend on what the categories are called: no `Rule`
+        does.
+        """
         return own(self.calibration, "rule") is not None
 
     def sensitivity(self, counts: ArrayLike, prior: ArrayLike) -> Sensitivity:
@@ -82,7 +104,8 @@ class ExponentialMechanism(Nominal):
         return self.epsilon / (self.factor * self.sensitivity(counts, prior).value)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ExponentialLaw:
-        """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
+        """Return the exact law of the released histogram; `counts` and `prior` have
+        shape (k,).
 
         >>> mechanism = ExponentialMechanism(1.0, calibrations.SmoothCalibration())
         >>> round(mechanism.law([150, 150], [1, 1]).mean_distance(), 4)
@@ -110,7 +133,9 @@ class ExponentialMechanism(Nominal):
         return chosen
 
     def enumerated(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law over all candidates, at any size whose list fits in memory."""
+        """Return the exact law over all candidates, at any size whose list fits in
+        memory.
+        """
         x, alpha = _validate.counts_and_prior(counts, prior)
         return listed_law(alpha, x, self.rate(x, alpha), self.exponent(x, alpha))
 
@@ -122,7 +147,9 @@ class ExponentialMechanism(Nominal):
         rule = self._rule(n, prior.size)
         if rule is None or prior.size > 2:
             return np.array([self.rate(x, prior) for x in compositions(n, prior.size)])
-        return np.asarray(self.epsilon / (self.factor * rule.profile(n, prior, self.metric)))
+        return np.asarray(
+            self.epsilon / (self.factor * rule.profile(n, prior, self.metric))
+        )
 
     def _rule(self, n: int, k: int) -> Rule | None:
         # Which S it is, where the exact type of the calibration says so.
@@ -147,18 +174,25 @@ class ExponentialMechanism(Nominal):
         return stated
 
     def exact_rate(self, counts: Counts, prior: NDArray[np.float64]) -> Fraction:
-        """Return the rate lambda that is drawn with, lowered by what the width of S could cost.
+        """Return the rate lambda that is drawn with, lowered by what the width of S
+        could cost.
 
-        S is known in ball arithmetic, to a relative error e below 2^-100. For two neighbours the
-        exponents then differ by at most (epsilon/2) (1 - s) + 2 e epsilon / S, since H <= 1; the
-        slack s = 4 e / S keeps that within epsilon/2.
+        S is known in ball arithmetic, to a relative error e below 2^-100. For two
+        neighbours the exponents then differ by at most (epsilon/2) (1 - s) + 2 e
+        epsilon / S, since H <= 1; the slack s = 4 e / S keeps that within epsilon/2.
         """
         known = self._enclosed(counts, prior)
         sensitivity = known.middle
         slack = min(Fraction(1, 2), 4 * known.relative_error / sensitivity)
-        return exact_epsilon(self.epsilon) * (1 - slack) / (Fraction(self.factor) * sensitivity)
+        return (
+            exact_epsilon(self.epsilon)
+            * (1 - slack)
+            / (Fraction(self.factor) * sensitivity)
+        )
 
-    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+    def enclosed_law(
+        self, library: Any, counts: Counts, prior: NDArray[np.float64]
+    ) -> Balls:
         known = self._enclosed(counts, prior)
         epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
         return balls.exponential(library, counts, prior, epsilon, factor, known)
@@ -166,35 +200,46 @@ class ExponentialMechanism(Nominal):
     def _enclosed(self, counts: Counts, prior: NDArray[np.float64]) -> Enclosed:
         rule = self._rule(int(counts.sum()), counts.size)
         if self.metric != "hellinger":
-            raise ValueError(f"metric must be hellinger for a release, got {self.metric!r}")
+            raise ValueError(
+                f"metric must be hellinger for a release, got {self.metric!r}"
+            )
         if rule is None:
             raise TypeError(
-                f"calibration must enclose its sensitivity for a release, got {self.calibration!r}"
+                "calibration must enclose its sensitivity for a release, got"
+                f" {self.calibration!r}"
             )
         return rule.enclosed(counts, prior)
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
-        """Return a candidate twice: privacy is proved for it, and it is what is released."""
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
+        """Return a candidate twice: privacy is proved for it, and it is what is
+        released.
+        """
         chosen = draw_candidate(bits, counts, prior, self.exact_rate(counts, prior))
         return chosen, chosen
 
     def step_law(self, k: int = 2) -> StepLaw:
-        """Return the law of the step as the data grow, when S = LS shrinks with them."""
+        """Return the law of the step as the data grow, when S = LS shrinks with
+        them."""
         if not self.calibration.shrinks:
             raise ValueError(
-                f"{self.name} has no limiting step law: its sensitivity does not shrink with n"
+                f"{self.name} has no limiting step law: its sensitivity does not shrink"
+                " with n"
             )
         return StepLaw(self.epsilon / self.factor, scored=True)
 
 
 @dataclass(frozen=True)
 class PermuteAndFlip(Nominal):
-    """Go through the candidates in random order; take r with probability exp(-lambda H(BI(x), r)).
+    """Go through the candidates in random order; take r with probability exp(-lambda
+    H(BI(x), r)).
 
-    lambda = epsilon / (2 GS) for `sensitivity` "global" and epsilon / (2 (1 + gamma) S(x)) for
-    "smooth", as in expMech and expMech-smooth, and never a larger mean distance than theirs. The
-    truth has H = 0 and is taken when it is reached, so the walk ends. McKenna and Sheldon 2020;
-    book: `def-permute-and-flip`. Guarantee: epsilon (`thm-permute-and-flip`).
+    lambda = epsilon / (2 GS) for `sensitivity` "global" and epsilon / (2 (1 + gamma)
+    S(x)) for "smooth", as in expMech and expMech-smooth, and never a larger mean
+    distance than theirs. The truth has H = 0 and is taken when it is reached, so the
+    walk ends. McKenna and Sheldon 2020; book: `def-permute-and-flip`. Guarantee:
+    epsilon (`thm-permute-and-flip`).
     """
 
     sensitivity: str = "global"
@@ -222,8 +267,9 @@ class PermuteAndFlip(Nominal):
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law: P[r] = w_r integral_0^1 prod_{s != r} (1 - w_s t) dt.
 
-        t is the place of r in the order, w the probabilities of being taken. The integrand is a
-        polynomial with factors in [0, 1]; Gauss's rule sums it without cancellation.
+        t is the place of r in the order, w the probabilities of being taken. The
+        integrand is a polynomial with factors in [0, 1]; Gauss's rule sums it without
+        cancellation.
 
         >>> round(PermuteAndFlip(1.0).law([5, 5], [1, 1]).mean_distance(), 4)
         0.3923
@@ -249,13 +295,18 @@ class PermuteAndFlip(Nominal):
         basis = f"permute-and-flip keeps the bound of its weights: {alike.basis}"
         return Guarantee(alike.bound, basis, "thm-permute-and-flip")
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
-        chosen = draw_flip(bits, counts, prior, self.scores_like.exact_rate(counts, prior))
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
+        chosen = draw_flip(
+            bits, counts, prior, self.scores_like.exact_rate(counts, prior)
+        )
         return chosen, chosen
 
 
 def _log_survival(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    # ln of the integral over [0, 1] of the product of (1 - w_s t) over s other than r, for each r.
+    # ln of the integral over [0, 1] of the product of (1 - w_s t) over s other than r,
+    # for each r.
     nodes, masses = np.polynomial.legendre.leggauss(min(weights.size // 2 + 1, _NODES))
     t = 0.5 * (nodes + 1.0)
     products = np.array([np.log1p(-weights * at).sum() for at in t])
@@ -266,7 +317,9 @@ def _log_survival(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(result) + top)
 
 
-def scored(calibration: Callable[..., Calibration]) -> Callable[..., ExponentialMechanism]:
+def scored(
+    calibration: Callable[..., Calibration],
+) -> Callable[..., ExponentialMechanism]:
     """Return what makes the mechanism of a calibration; its options are those of both.
 
     >>> scored(calibrations.SmoothCalibration)(1.0, gamma=0.3).factor
@@ -274,10 +327,16 @@ def scored(calibration: Callable[..., Calibration]) -> Callable[..., Exponential
     """
 
     def made(epsilon: float, **options: Any) -> ExponentialMechanism:
-        shared = {name: options.pop(name) for name in ("metric", "divisor") if name in options}
+        shared = {
+            name: options.pop(name) for name in ("metric", "divisor") if name in options
+        }
         return ExponentialMechanism(epsilon, calibration(**options), **shared)
 
     whole = signature(ExponentialMechanism).parameters
-    options = [*signature(calibration).parameters.values(), whole["metric"], whole["divisor"]]
+    options = [
+        *signature(calibration).parameters.values(),
+        whole["metric"],
+        whole["divisor"],
+    ]
     made.__signature__ = Signature([whole["epsilon"], *options])  # type: ignore[attr-defined]
     return made

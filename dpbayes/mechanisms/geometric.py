@@ -19,7 +19,14 @@ from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    Nominal,
+    exact_epsilon,
+    rounded_up,
+)
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -27,7 +34,8 @@ from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
 LARGEST_FINITE = 400_000
 LARGEST_WINDOW = 5_000_000
-LARGEST_REMAP = 4_000  # counts that a remap compares: their cube is the work, some seconds
+# counts that a remap compares: their cube is the work, some seconds
+LARGEST_REMAP = 4_000
 
 _TAIL = 46.0
 _COLUMNS = 256
@@ -48,12 +56,14 @@ def log_clamped(
 
 @dataclass(frozen=True)
 class TruncatedGeometric(Nominal):
-    """Release x + Z clamped to [0, n], k = 2 (Ghosh, Roughgarden and Sundararajan 2009).
+    """Release x + Z clamped to [0, n], k = 2 (Ghosh, Roughgarden and Sundararajan
+    2009).
 
-    With `remap` the noisy count is replaced by the answer with the least expected Hellinger
-    distance when all data sets are equally likely (`def-remap`); no epsilon-DP mechanism that
-    answers with histograms has a smaller mean over all data sets (`thm-remap-optimal`). Book:
-    `def-geometric`. Guarantee: epsilon (`thm-geometric-private`).
+    With `remap` the noisy count is replaced by the answer with the least expected
+    Hellinger distance when all data sets are equally likely (`def-remap`); no
+    epsilon-DP mechanism that answers with histograms has a smaller mean over all data
+    sets (`thm-remap-optimal`). Book: `def-geometric`. Guarantee: epsilon
+    (`thm-geometric-private`).
     """
 
     remap: bool = False
@@ -66,7 +76,8 @@ class TruncatedGeometric(Nominal):
         _validate.flag("remap", self.remap)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law of the released histogram, within reach of the noise if n is large.
+        """Return the exact law of the released histogram, within reach of the noise if
+        n is large.
 
         >>> round(TruncatedGeometric(1.0).law([50, 50], [1, 1]).probability([50, 50]), 9)
         0.462117157
@@ -81,8 +92,9 @@ class TruncatedGeometric(Nominal):
         reach = n if small else int(min(np.ceil(_TAIL / self.epsilon), n))
         if reach >= LARGEST_WINDOW:
             raise ValueError(
-                f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
-                f"counts either side; n = {n} records are too many for that"
+                f"epsilon = {self.epsilon!r} spreads the noise over more than"
+                f" {LARGEST_WINDOW} counts either side; n = {n} records are too many"
+                " for that"
             )
         released = np.arange(max(first - reach, 0), min(first + reach, n) + 1)
         complete = released.size == n + 1
@@ -121,10 +133,14 @@ class TruncatedGeometric(Nominal):
             "thm-geometric-private",
         )
 
-    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+    def enclosed_law(
+        self, library: Any, counts: Counts, prior: NDArray[np.float64]
+    ) -> Balls:
         return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
         """Return the noisy count, and the histogram with it clamped."""
         _two(counts)
         n, rate = int(counts.sum()), exact_epsilon(self.epsilon)
@@ -134,8 +150,13 @@ class TruncatedGeometric(Nominal):
             first = self._answers(prior, n, first)
         return noisy, np.append(first, n - first)
 
-    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
-        return [-self.epsilon * np.abs(int(noisy[0]) - np.arange(n + 1)), np.zeros(n + 1)]
+    def log_likelihoods(
+        self, noisy: Counts, n: int, k: int
+    ) -> list[NDArray[np.float64]]:
+        return [
+            -self.epsilon * np.abs(int(noisy[0]) - np.arange(n + 1)),
+            np.zeros(n + 1),
+        ]
 
     def step_law(self, k: int = 2) -> StepLaw:
         """Return the law of the step as the data grow."""
@@ -148,12 +169,14 @@ class TruncatedGeometric(Nominal):
 def best_answers(
     prior: tuple[float, ...], n: int, epsilon: float, low: int, high: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best answer s to each noisy count r = low … high, and its expected distance.
+    """Return the best answer s to each noisy count r = low … high, and its expected
+    distance.
 
-    s minimises sum over x of e^(-epsilon |x - r|) H(x, s) over x, s in 0 … n. Data further than
-    46/epsilon from [low, high] weigh e^-46 and are left out; answers beyond those data are worse
-    than the outermost of them, for H grows with the step. Book: `thm-count-certificate`,
-    `lem-remap-local`. Raises ValueError when more than `LARGEST_REMAP` counts matter.
+    s minimises sum over x of e^(-epsilon |x - r|) H(x, s) over x, s in 0 … n. Data
+    further than 46/epsilon from [low, high] weigh e^-46 and are left out; answers
+    beyond those data are worse than the outermost of them, for H grows with the step.
+    Book: `thm-count-certificate`, `lem-remap-local`. Raises ValueError when more than
+    `LARGEST_REMAP` counts matter.
 
     >>> best_answers((1.0, 1.0), 10, 0.1, 0, 10)[0]
     array([3, 3, 4, 4, 4, 5, 6, 6, 6, 7, 7])
@@ -162,8 +185,8 @@ def best_answers(
     data = np.arange(max(low - reach, 0), min(high + reach, n) + 1)
     if data.size > LARGEST_REMAP:
         raise ValueError(
-            f"epsilon = {epsilon!r} with n = {n} records makes {data.size} counts matter; the "
-            f"remap compares at most {LARGEST_REMAP}"
+            f"epsilon = {epsilon!r} with n = {n} records makes {data.size} counts"
+            f" matter; the remap compares at most {LARGEST_REMAP}"
         )
     apart = np.abs(np.arange(low, high + 1)[:, None] - data)
     weights = np.exp(-epsilon * apart)
@@ -172,15 +195,21 @@ def best_answers(
         affinity_of_counts(prior[0], x, s) + affinity_of_counts(prior[1], n - x, n - s)
         for s in parts
     )
-    expected = np.hstack([weights @ distance_from_log_affinity(np.minimum(one, 0)) for one in logs])
+    expected = np.hstack(
+        [weights @ distance_from_log_affinity(np.minimum(one, 0)) for one in logs]
+    )
     answers, least = closest_best(expected, apart)
-    return _validate.frozen(data[answers]), _validate.frozen(least / weights.sum(axis=1))
+    return _validate.frozen(data[answers]), _validate.frozen(
+        least / weights.sum(axis=1)
+    )
 
 
 def closest_best(
     expected: NDArray[np.float64], apart: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return where each row is least and its value there; of equal entries the closest one."""
+    """Return where each row is least and its value there; of equal entries the closest
+    one.
+    """
     least = expected.min(axis=1)
     tied = expected <= least[:, None] * (1.0 + _TIE)
     return np.argmin(np.where(tied, apart, np.inf), axis=1), least
@@ -188,12 +217,16 @@ def closest_best(
 
 def _two(counts: NDArray[np.int64]) -> None:
     if counts.size != 2:
-        raise ValueError(f"counts must have 2 categories for geometric, got {counts.size}")
+        raise ValueError(
+            f"counts must have 2 categories for geometric, got {counts.size}"
+        )
 
 
 @dataclass(frozen=True)
 class IndependentLaw(Unlisted):
-    """The law where the outputs are too many to list: exact probabilities, means over draws."""
+    """The law where the outputs are too many to list: exact probabilities, means over
+    draws.
+    """
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -213,17 +246,20 @@ class IndependentLaw(Unlisted):
 
 @dataclass(frozen=True)
 class IndependentNoise(Nominal):
-    """Release max(x_i + Z_i, 0) for each i: for data whose number of records is secret, too.
+    """Release max(x_i + Z_i, 0) for each i: for data whose number of records is secret,
+    too.
 
-    The released counts need not sum to the number of records. Book: `def-independent`. Guarantee:
-    epsilon, for data with one record more or less (`thm-independent-private`).
+    The released counts need not sum to the number of records. Book: `def-independent`.
+    Guarantee: epsilon, for data with one record more or less
+    (`thm-independent-private`).
     """
 
     name: ClassVar[str] = "independent"
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
-        """Return the law of the released counts, less tails of probability e^-46 a count if listed.
+        """Return the law of the released counts, less tails of probability e^-46 a
+        count if listed.
 
         Distances use the released counts' own total.
 
@@ -237,9 +273,14 @@ class IndependentNoise(Nominal):
         size = math.prod(axis.size for axis in axes)
 
         def listed() -> FiniteLaw:
-            each = [log_clamped(one, axis, epsilon) for one, axis in zip(x, axes, strict=True)]
+            each = [
+                log_clamped(one, axis, epsilon)
+                for one, axis in zip(x, axes, strict=True)
+            ]
             logs = np.sum(np.meshgrid(*each, indexing="ij"), axis=0).ravel()
-            outputs = np.column_stack([one.ravel() for one in np.meshgrid(*axes, indexing="ij")])
+            outputs = np.column_stack(
+                [one.ravel() for one in np.meshgrid(*axes, indexing="ij")]
+            )
             return FiniteLaw(alpha, x, outputs, logs, x.size * math.exp(-_TAIL))
 
         chosen: FiniteLaw | IndependentLaw = choose(
@@ -270,8 +311,12 @@ class IndependentNoise(Nominal):
         """Return ln P(noisy | count) for an array of counts, up to a constant."""
         return np.asarray(-float(self.epsilon) * np.abs(noisy - values))
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
         """Return the noisy counts, and the same with those below 0 set to 0."""
         rate = exact_epsilon(self.epsilon)
-        noisy = plain([int(count) + two_sided_geometric(bits, rate) for count in counts])
+        noisy = plain(
+            [int(count) + two_sided_geometric(bits, rate) for count in counts]
+        )
         return noisy, np.maximum(noisy, 0)

@@ -1,4 +1,6 @@
-"""The Laplace family: noise on the counts, then floor, clamp and "the last takes the rest"."""
+"""The Laplace family: noise on the counts, then floor, clamp and "the last takes the
+rest".
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
 from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    Nominal,
+    exact_epsilon,
+    rounded_up,
+)
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -31,22 +40,25 @@ SENSITIVITIES: Mapping[str, Callable[[int], int]] = {
 """Scale of the noise times epsilon for k categories, by the mechanism's name."""
 
 LARGEST_FINITE = 400_000  # up to this many outputs all are listed
-LARGEST_WINDOW = 20_000_000  # beyond that, noise that reaches further either side is refused
+# beyond that, noise that reaches further either side is refused
+LARGEST_WINDOW = 20_000_000
 _TAIL = 46.0
 
 
 @dataclass(frozen=True)
 class LaplaceMechanism(Nominal):
-    """Release clamp(round(x_i + Y_i)) for i < k, and clamp(n - their sum) for the last category.
+    """Release clamp(round(x_i + Y_i)) for i < k, and clamp(n - their sum) for the last
+    category.
 
-    Y_i are independent Laplace variables of scale sensitivity/epsilon, clamping is to [0, n],
-    rounding is down ("floor", as in D, section 4.1) or to the nearest integer. `name` chooses the
-    sensitivity unless that is given: k (lapMech; D, section 4.1), 1 at k = 2 and 2 beyond
-    (ilapMech, what one replaced record needs: `thm-ilapmech-tight`), 2 (draft-laplace; B, section
-    3, which adds |floor(Y_i)| instead). Book: `def-lapmech`, `def-ilapmech`, `def-draft-laplace`.
+    Y_i are independent Laplace variables of scale sensitivity/epsilon, clamping is to
+    [0, n], rounding is down ("floor", as in D, section 4.1) or to the nearest integer.
+    `name` chooses the sensitivity unless that is given: k (lapMech; D, section 4.1), 1
+    at k = 2 and 2 beyond (ilapMech, what one replaced record needs:
+    `thm-ilapmech-tight`), 2 (draft-laplace; B, section 3, which adds |floor(Y_i)|
+    instead). Book: `def-lapmech`, `def-ilapmech`, `def-draft-laplace`.
 
-    Guarantee: epsilon for two-sided noise of sensitivity at least 1 (k = 2) or 2 (k >= 3)
-    (`thm-laplace-private`); none for one-sided noise.
+    Guarantee: epsilon for two-sided noise of sensitivity at least 1 (k = 2) or 2 (k >=
+    3) (`thm-laplace-private`); none for one-sided noise.
     """
 
     name: str = "lapMech"
@@ -78,7 +90,9 @@ class LaplaceMechanism(Nominal):
         return self._sensitivity(k) / self.epsilon
 
     def exact_rate(self, k: int) -> Fraction:
-        """Return 1/scale of the noise for k categories as the exact fraction that is drawn with."""
+        """Return 1/scale of the noise for k categories as the exact fraction that is
+        drawn with.
+        """
         return exact_epsilon(self.epsilon) / Fraction(self._sensitivity(k))
 
     def log_step_probabilities(self, k: int, steps: ArrayLike) -> NDArray[np.float64]:
@@ -100,22 +114,28 @@ class LaplaceMechanism(Nominal):
         return np.where(steps > 0, both, np.where(steps == 0, logs, -np.inf))
 
     def _log_tail(self, k: int, t: int, below: bool = False) -> float:
-        # ln P(round(Y) >= t), which is Y >= t or t - 1/2; or of round(Y) <= -t, its mirror image
-        # but for rounding down: Y < 1 - t.
+        # ln P(round(Y) >= t), which is Y >= t or t - 1/2; or of round(Y) <= -t, its
+        # mirror image but for rounding down: Y < 1 - t.
         edge = t - 0.5 if self.rounding == "nearest" else float(t - below)
         z = -edge / self.scale(k)
         return float(np.log(0.5) + z if z <= 0 else np.log1p(-0.5 * np.exp(-z)))
 
-    def marginal(self, count: int, n: int, k: int, reach: int | None = None) -> Marginal:
+    def marginal(
+        self, count: int, n: int, k: int, reach: int | None = None
+    ) -> Marginal:
         """Return the distribution of one noisy coordinate clamped to [0, n].
 
-        Counts further away than `reach` are left out; in `law` they have probability e^-46.
+        Counts further away than `reach` are left out; in `law` they have probability
+        e^-46.
         """
         if n == 0:
             return Marginal(0, np.zeros(1))
         low, high = 0, n
         if reach is not None:
-            low, high = count if self.one_sided else max(count - reach, 0), min(n, count + reach)
+            low, high = (
+                count if self.one_sided else max(count - reach, 0),
+                min(n, count + reach),
+            )
         logs = self._log_steps(k, np.arange(low, high + 1) - count)
         # The ends 0 and n collect what is clamped to them.
         if low == 0 and not self.one_sided:
@@ -141,8 +161,9 @@ class LaplaceMechanism(Nominal):
         complete, width = (n + 1) ** (k - 1) <= LARGEST_FINITE, self.scale(k) * _TAIL
         if not complete and min(width, n * (k - 1)) > LARGEST_WINDOW:
             raise ValueError(
-                f"epsilon = {self.epsilon!r} spreads the noise over more than {LARGEST_WINDOW} "
-                f"counts either side; n = {n} records are too many for that"
+                f"epsilon = {self.epsilon!r} spreads the noise over more than"
+                f" {LARGEST_WINDOW} counts either side; n = {n} records are too many"
+                " for that"
             )
         reach = None if complete else int(np.ceil(width)) + 1
         each = {one: self.marginal(one, n, k, reach) for one in set(x[:-1].tolist())}
@@ -166,26 +187,40 @@ class LaplaceMechanism(Nominal):
         if self.one_sided:
             return Guarantee(
                 None,
-                "one-sided noise never lowers a count, so a smaller output rules that count out",
+                "one-sided noise never lowers a count, so a smaller output rules that"
+                " count out",
             )
         moved = 1 if k == 2 else 2
-        change = "one count by 1" if k == 2 else f"the first {k - 1} counts by at most 2 in l1"
+        change = (
+            "one count by 1"
+            if k == 2
+            else f"the first {k - 1} counts by at most 2 in l1"
+        )
         return Guarantee(
             moved * rate,
-            f"a replaced record changes {change}, the noise is Laplace of rate {rounded_up(rate)} "
-            "rounded to whole numbers, the rest is post-processing",
+            f"a replaced record changes {change}, the noise is Laplace of rate"
+            f" {rounded_up(rate)} rounded to whole numbers, the rest is"
+            " post-processing",
             "thm-laplace-private",
         )
 
-    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+    def enclosed_law(
+        self, library: Any, counts: Counts, prior: NDArray[np.float64]
+    ) -> Balls:
         balls.two_counts(counts)
         if self.one_sided:
-            raise ValueError(f"mechanism must have two-sided noise for an enclosure, got {self!r}")
+            raise ValueError(
+                f"mechanism must have two-sided noise for an enclosure, got {self!r}"
+            )
         nearest = self.rounding == "nearest"
         return balls.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
-        """Return the k - 1 noisy counts, and the histogram with the rest in its last category."""
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
+        """Return the k - 1 noisy counts, and the histogram with the rest in its last
+        category.
+        """
         n, rate = int(counts.sum()), self.exact_rate(counts.size)
         step = rounded_laplace if self.rounding == "nearest" else floored_laplace
         noise = [step(bits, rate) for _ in counts[:-1]]
@@ -195,35 +230,47 @@ class LaplaceMechanism(Nominal):
         clamped = np.clip(noisy, 0, n)
         return noisy, np.append(clamped, np.clip(n - clamped.sum(), 0, n))
 
-    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
+    def log_likelihoods(
+        self, noisy: Counts, n: int, k: int
+    ) -> list[NDArray[np.float64]]:
         if self.one_sided and min(noisy) < 0:
-            raise ValueError(f"noisy must be at least 0 for one-sided noise, got {list(noisy)}")
+            raise ValueError(
+                f"noisy must be at least 0 for one-sided noise, got {list(noisy)}"
+            )
         steps = [int(y) - np.arange(n + 1) for y in noisy]
         return [*(self._log_steps(k, step) for step in steps), np.zeros(n + 1)]
 
     def step_law(self, k: int = 2) -> StepLaw:
-        """Return the law of the step of one count as the data grow, for noise rounded down."""
+        """Return the law of the step of one count as the data grow, for noise rounded
+        down.
+        """
         if self.one_sided or self.rounding != "floor":
             raise ValueError(
-                f"the large-n law is for two-sided noise rounded down, got {self.name} with "
-                f"rounding={self.rounding!r}"
+                f"the large-n law is for two-sided noise rounded down, got {self.name}"
+                f" with rounding={self.rounding!r}"
             )
         return StepLaw(1.0 / self.scale(k), floored=True)
 
 
 @dataclass(frozen=True)
 class ContinuousLaw(Unlisted):
-    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are drawn."""
+    """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are
+    drawn.
+    """
 
     prior: NDArray[np.float64]
     counts: NDArray[np.int64]
     scale: float
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the probability of exactly this update: 0 unless every entry is 0 or n."""
+        """Return the probability of exactly this update: 0 unless every entry is 0 or
+        n.
+        """
         if not np.all((counts_out == 0) | (counts_out == self.counts.sum())):
             return Estimate(0.0, 0.0, "listed")
-        value = float(np.prod(0.5 * np.exp(-np.abs(counts_out - self.counts) / self.scale)))
+        value = float(
+            np.prod(0.5 * np.exp(-np.abs(counts_out - self.counts) / self.scale))
+        )
         return Estimate(value, 1e-15 * value, "listed")
 
     def draws(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
@@ -233,12 +280,13 @@ class ContinuousLaw(Unlisted):
 
 @dataclass(frozen=True)
 class ParameterLaplace(Nominal):
-    """Release prior_i + min(max(x_i + Y_i, 0), n) with independent Y_i ~ Laplace(2/epsilon).
+    """Release prior_i + min(max(x_i + Y_i, 0), n) with independent Y_i ~
+    Laplace(2/epsilon).
 
-    After Zhang, Rubinstein and Dimitrakakis (2016), who perturb each Bayesian update and cut it
-    to its possible range. The total of the parameters is not preserved. The noise is continuous,
-    so this mechanism is for study only: there is no release of it. Book: `def-parameter-laplace`.
-    Guarantee: epsilon (`thm-laplace-private`).
+    After Zhang, Rubinstein and Dimitrakakis (2016), who perturb each Bayesian update
+    and cut it to its possible range. The total of the parameters is not preserved. The
+    noise is continuous, so this mechanism is for study only: there is no release of it.
+    Book: `def-parameter-laplace`. Guarantee: epsilon (`thm-laplace-private`).
     """
 
     name: ClassVar[str] = "parameter-laplace"
@@ -252,7 +300,9 @@ class ParameterLaplace(Nominal):
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         if int(x.sum()) < 1:
-            raise ValueError("counts must hold at least one record for parameter-laplace, got none")
+            raise ValueError(
+                "counts must hold at least one record for parameter-laplace, got none"
+            )
         return ContinuousLaw(alpha, x, 2.0 / float(self.epsilon))
 
     def guarantee(self, k: int) -> Guarantee:
@@ -260,7 +310,8 @@ class ParameterLaplace(Nominal):
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
             bound,
-            "a replaced record changes the parameters by 2 in l1, the noise is continuous Laplace "
-            f"of scale 2/{rounded_up(bound)}, cutting to the range is post-processing",
+            "a replaced record changes the parameters by 2 in l1, the noise is"
+            f" continuous Laplace of scale 2/{rounded_up(bound)}, cutting to the range"
+            " is post-processing",
             "thm-laplace-private",
         )

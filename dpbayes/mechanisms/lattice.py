@@ -1,4 +1,5 @@
-"""Noise on the whole vectors that sum to zero, which keeps n: geometric and Gaussian weights.
+"""Noise on the whole vectors that sum to zero, which keeps n: geometric and Gaussian
+weights.
 
 Noisy counts below 0 are repaired by `project` (`projection` "l2" or "l1").
 """
@@ -21,14 +22,22 @@ from dpbayes.laws.law import Way, choose
 from dpbayes.laws.sum_zero import PROJECTIONS, LatticeNoise, project
 from dpbayes.mechanisms.geometric import TruncatedGeometric, best_answers
 from dpbayes.mechanisms.optimum import best_guesses
-from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Nominal, exact_epsilon, rounded_up
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    Nominal,
+    exact_epsilon,
+    rounded_up,
+)
 from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import sum_zero_gaussian
 
-LARGEST_REMAP = 1_000  # candidates that a remap for k >= 3 compares; their square is the work
+# candidates that a remap for k >= 3 compares; their square is the work
+LARGEST_REMAP = 1_000
 
 
 def _ways(*described: Any) -> tuple[Way, Way]:
@@ -51,12 +60,14 @@ def _drawn(counts: Counts, step: Iterable[int], projection: str) -> Drawn:
 
 @dataclass(frozen=True)
 class SumZeroLattice(Nominal):
-    """Release project(x + Z) with P(Z = z) proportional to e^(-epsilon |z|_1 / 2), sum z = 0.
+    """Release project(x + Z) with P(Z = z) proportional to e^(-epsilon |z|_1 / 2), sum
+    z = 0.
 
-    At k = 2 this is the truncated geometric mechanism. With `remap` the projected counts are
-    replaced by the candidate with the least expected Hellinger distance when all data sets are
-    equally likely; for k >= 3 this takes at most `LARGEST_REMAP` candidates. Book: `def-lattice`,
-    `def-remap`. Guarantee: epsilon (`thm-lattice-private`).
+    At k = 2 this is the truncated geometric mechanism. With `remap` the projected
+    counts are replaced by the candidate with the least expected Hellinger distance when
+    all data sets are equally likely; for k >= 3 this takes at most `LARGEST_REMAP`
+    candidates. Book: `def-lattice`, `def-remap`. Guarantee: epsilon
+    (`thm-lattice-private`).
     """
 
     projection: str = "l2"
@@ -77,7 +88,8 @@ class SumZeroLattice(Nominal):
         return noise.draw(generator, _validate.integer("size", size, minimum=0))
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
-        """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
+        """Return the exact law of the released histogram; `counts` and `prior` have
+        shape (k,).
 
         >>> round(SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1]).mean_distance(), 4)
         0.0851
@@ -115,17 +127,24 @@ class SumZeroLattice(Nominal):
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
             bound,
-            "a replaced record changes the counts by 2 in l1, the noise falls by "
-            f"e^-{rounded_up(bound / 2)} for each unit of l1, the projection is post-processing",
+            "a replaced record changes the counts by 2 in l1, the noise falls by"
+            f" e^-{rounded_up(bound / 2)} for each unit of l1, the projection is"
+            " post-processing",
             "thm-lattice-private",
         )
 
-    def enclosed_law(self, library: Any, counts: Counts, prior: NDArray[np.float64]) -> Balls:
+    def enclosed_law(
+        self, library: Any, counts: Counts, prior: NDArray[np.float64]
+    ) -> Balls:
         return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""
-        step = whole_numbers.lattice_by_coins(bits, counts.size, exact_epsilon(self.epsilon))
+        step = whole_numbers.lattice_by_coins(
+            bits, counts.size, exact_epsilon(self.epsilon)
+        )
         noisy, released = _drawn(counts, step, self.projection)
         return noisy, self._answer(released, prior) if self.remap else released
 
@@ -135,20 +154,25 @@ class SumZeroLattice(Nominal):
             asked = n, float(self.epsilon), int(released[0]), int(released[0])
             first = best_answers(tuple(prior.tolist()), *asked)[0]
             return np.append(first, n - first)
-        return np.asarray(compositions(n, k)[self._guesses(n, prior)[1][row_of(released)]])
+        return np.asarray(
+            compositions(n, k)[self._guesses(n, prior)[1][row_of(released)]]
+        )
 
-    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
+    def log_likelihoods(
+        self, noisy: Counts, n: int, k: int
+    ) -> list[NDArray[np.float64]]:
         return [-0.5 * self.epsilon * np.abs(int(y) - np.arange(n + 1)) for y in noisy]
 
 
 @dataclass(frozen=True)
 class DiscreteGaussian(Nominal):
-    """Release project(x + Z), P(Z = z) proportional to e^(-|z|^2 / (2 v)), z whole with sum 0.
+    """Release project(x + Z), P(Z = z) proportional to e^(-|z|^2 / (2 v)), z whole with
+    sum 0.
 
-    v is the least variance parameter at which `releases` releases of this kind together are
-    (epsilon, delta)-private, from the exact privacy curve; it depends on k and on nothing in the
-    data. Book: `def-discrete-gaussian`. Guarantee: epsilon and delta, of all `releases`
-    together (`thm-discrete-gaussian`).
+    v is the least variance parameter at which `releases` releases of this kind together
+    are (epsilon, delta)-private, from the exact privacy curve; it depends on k and on
+    nothing in the data. Book: `def-discrete-gaussian`. Guarantee: epsilon and delta, of
+    all `releases` together (`thm-discrete-gaussian`).
     """
 
     delta: float = 1e-6
@@ -171,35 +195,49 @@ class DiscreteGaussian(Nominal):
         5.9766
         """
         k = _validate.integer("k", k, minimum=2)
-        return gaussian.variance_for(k, float(self.epsilon), float(self.delta), self.releases)
+        return gaussian.variance_for(
+            k, float(self.epsilon), float(self.delta), self.releases
+        )
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | SumZeroLaw:
-        """Return the exact law of the released histogram; `counts` and `prior` have shape (k,).
+        """Return the exact law of the released histogram; `counts` and `prior` have
+        shape (k,).
 
         >>> round(DiscreteGaussian(1.0, 1e-6).law([150, 150], [1, 1]).mean_distance(), 4)
         0.135
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         noise = gaussian.GaussianNoise(x.size, self.variance(x.size))
-        chosen: FiniteLaw | SumZeroLaw = choose(*_ways(alpha, x, noise, self.projection))
+        chosen: FiniteLaw | SumZeroLaw = choose(
+            *_ways(alpha, x, noise, self.projection)
+        )
         return chosen
 
     def guarantee(self, k: int) -> Guarantee:
         variance = self.variance(k)
-        together = "" if self.releases == 1 else f", for all {self.releases} releases together"
+        together = (
+            "" if self.releases == 1 else f", for all {self.releases} releases together"
+        )
         return Guarantee(
             exact_epsilon(self.epsilon),
-            f"the noise has variance parameter {variance!r}, whose exact privacy curve passes "
-            f"below delta at this epsilon{together}; the projection is post-processing",
+            f"the noise has variance parameter {variance!r}, whose exact privacy curve"
+            f" passes below delta at this epsilon{together}; the projection is"
+            " post-processing",
             "thm-discrete-gaussian",
             exact_epsilon(self.delta),
         )
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""
-        step = sum_zero_gaussian(bits, counts.size, Fraction(self.variance(counts.size)))
+        step = sum_zero_gaussian(
+            bits, counts.size, Fraction(self.variance(counts.size))
+        )
         return _drawn(counts, step, self.projection)
 
-    def log_likelihoods(self, noisy: Counts, n: int, k: int) -> list[NDArray[np.float64]]:
+    def log_likelihoods(
+        self, noisy: Counts, n: int, k: int
+    ) -> list[NDArray[np.float64]]:
         values, variance = np.arange(n + 1), self.variance(k)
         return [gaussian.log_weights(variance, int(y) - values) for y in noisy]

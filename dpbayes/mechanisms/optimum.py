@@ -1,4 +1,6 @@
-"""The best any private mechanism can do that releases one of few candidates, by linear programs."""
+"""The best any private mechanism can do that releases one of few candidates, by linear
+programs.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,12 @@ from dpbayes.samplers.whole_numbers import weighted
 
 Solver = Literal["highs", "highs-ipm"]
 
-LARGEST_PROGRAM = 66  # candidate posteriors of a linear program, their square the unknowns
+# candidate posteriors of a linear program, their square the unknowns
+LARGEST_PROGRAM = 66
 
-# The program is solved for epsilon less this share, which pays for repairing its rounding. An
-# epsilon much smaller than it has nothing left; above 2 ln 1e15 the solver takes e^(epsilon/2) for
-# an error.
+# The program is solved for epsilon less this share, which pays for repairing its
+# rounding. An epsilon much smaller than it has nothing left; above 2 ln 1e15 the solver
+# takes e^(epsilon/2) for an error.
 _RESERVE = 1e-7
 _LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 69.0
 _MARGIN = 0.01
@@ -47,10 +50,10 @@ _SMALL_LOSS, _LEAST_UNIT = 1e-2, 1e-7
 class OptimalMechanism(Nominal):
     """The epsilon-DP matrix P[r | x] with the least expected Hellinger distance (M11).
 
-    `objective` "mean" averages over all histograms of n records with equal weight, "worst" takes
-    the largest expected distance of any histogram. It needs n and the prior before the data, at
-    most `LARGEST_PROGRAM` candidates and an epsilon from 1e-6 to 69. Book: `def-optimum`.
-    Guarantee: epsilon.
+    `objective` "mean" averages over all histograms of n records with equal weight,
+    "worst" takes the largest expected distance of any histogram. It needs n and the
+    prior before the data, at most `LARGEST_PROGRAM` candidates and an epsilon from 1e-6
+    to 69. Book: `def-optimum`. Guarantee: epsilon.
     """
 
     objective: str = "mean"
@@ -63,14 +66,16 @@ class OptimalMechanism(Nominal):
         _validate.choice("objective", self.objective, ("mean", "worst"))
 
     def table(self, n: int, prior: ArrayLike) -> NDArray[np.float64]:
-        """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic, read-only."""
+        """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic,
+        read-only.
+        """
         size = _validate.integer("n", n, minimum=1)
         alpha = _validate.prior("prior", prior)
         check_candidates(size, alpha.size, LARGEST_PROGRAM, "the linear program")
         if not _LEAST_EPSILON <= self.epsilon <= _LARGEST_EPSILON:
             raise ValueError(
-                f"epsilon must lie in [{_LEAST_EPSILON:g}, {_LARGEST_EPSILON:g}] for the linear "
-                f"program, got {float(self.epsilon)!r}"
+                f"epsilon must lie in [{_LEAST_EPSILON:g}, {_LARGEST_EPSILON:g}] for"
+                f" the linear program, got {float(self.epsilon)!r}"
             )
         return _solved(self.epsilon, self.objective, size, tuple(alpha.tolist()))
 
@@ -82,34 +87,44 @@ class OptimalMechanism(Nominal):
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         table = self.table(int(x.sum()), alpha)
-        return FiniteLaw(alpha, x, compositions(int(x.sum()), x.size), np.log(table[row_of(x)]))
+        return FiniteLaw(
+            alpha, x, compositions(int(x.sum()), x.size), np.log(table[row_of(x)])
+        )
 
     def guarantee(self, k: int) -> Guarantee:
         _validate.integer("k", k, minimum=2)
         return Guarantee(
             exact_epsilon(self.epsilon),
-            "the matrix of probabilities solves a linear program with these inequalities as "
-            "constraints; a computed matrix is refused unless every two of its rows keep them with "
-            f"a margin of at least {_MARGIN * _RESERVE:g} that no rounding reaches",
+            "the matrix of probabilities solves a linear program with these"
+            " inequalities as constraints; a computed matrix is refused unless every"
+            " two of its rows keep them with a margin of at least"
+            f" {_MARGIN * _RESERVE:g} that no rounding reaches",
             "def-optimum",
         )
 
-    def draw(self, counts: Counts, prior: NDArray[np.float64], bits: BitSource) -> Drawn:
-        """Return an output twice, drawn in proportion to the floats of the matrix as they are."""
+    def draw(
+        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
+    ) -> Drawn:
+        """Return an output twice, drawn in proportion to the floats of the matrix as
+        they are.
+        """
         n = int(counts.sum())
-        row = [Fraction(weight) for weight in self.table(n, prior)[row_of(counts)].tolist()]
+        row = [
+            Fraction(weight) for weight in self.table(n, prior)[row_of(counts)].tolist()
+        ]
         chosen = compositions(n, counts.size)[weighted(bits, row)]
         return chosen, chosen
 
 
 @dataclass(frozen=True)
 class Remapped:
-    """Another mechanism whose output r is replaced by the best guess given r; still as private.
+    """Another mechanism whose output r is replaced by the best guess given r; still as
+    private.
 
-    `rule` "bayes" replaces r by the candidate with the least expected distance when every histogram
-    is equally likely; "minimax" by a random candidate, so that the largest expected distance of any
-    histogram is least. Post-processing (`thm-post-processing`): the guarantee of `base` carries
-    over. Book: `def-remap`.
+    `rule` "bayes" replaces r by the candidate with the least expected distance when
+    every histogram is equally likely; "minimax" by a random candidate, so that the
+    largest expected distance of any histogram is least. Post-processing
+    (`thm-post-processing`): the guarantee of `base` carries over. Book: `def-remap`.
     """
 
     base: Mechanism
@@ -137,14 +152,18 @@ class Remapped:
         check_candidates(n, x.size, LARGEST_PROGRAM, "a remap")
         asked: Any = self.base, n, tuple(alpha.tolist())
         table, answers = best_guesses(*asked)
-        remap = np.eye(len(table))[answers] if self.rule == "bayes" else _minimax(*asked)
+        remap = (
+            np.eye(len(table))[answers] if self.rule == "bayes" else _minimax(*asked)
+        )
         with np.errstate(divide="ignore"):
             logs = np.log(table[row_of(x)] @ remap)
         return FiniteLaw(alpha, x, compositions(n, x.size), logs)
 
 
 def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
-    """Return H(BI(x), r) for all histograms x, r of n records, shape (N, N), lexicographic."""
+    """Return H(BI(x), r) for all histograms x, r of n records, shape (N, N),
+    lexicographic.
+    """
     alpha = _validate.prior("prior", prior)
     outputs = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     rows = [log_affinity_of_outputs(alpha, x, outputs) for x in outputs]
@@ -152,26 +171,38 @@ def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
 
 
 def record_distances(n: int, k: int) -> NDArray[np.int64]:
-    """Return d(x, x') = half the l1 distance for all pairs of histograms, shape (N, N)."""
+    """Return d(x, x') = half the l1 distance for all pairs of histograms, shape (N,
+    N)."""
     outputs = compositions(n, k)
-    return np.asarray(np.abs(outputs[:, None, :] - outputs[None, :, :]).sum(axis=2) // 2)
+    return np.asarray(
+        np.abs(outputs[:, None, :] - outputs[None, :, :]).sum(axis=2) // 2
+    )
 
 
 @lru_cache(maxsize=16)
 def best_guesses(
     base: Any, n: int, prior: tuple[float, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return P[r | x] of all histograms, and for each output r the best guess s, as row numbers.
+    """Return P[r | x] of all histograms, and for each output r the best guess s, as row
+    numbers.
 
-    s has the least sum over x of P[r | x] H(x, s); of equally good ones the closest to r is taken,
-    then the first. Raises TypeError for a base that does not list every histogram.
+    s has the least sum over x of P[r | x] H(x, s); of equally good ones the closest to
+    r is taken, then the first. Raises TypeError for a base that does not list every
+    histogram.
     """
     outputs = compositions(n, len(prior))
     laws = [listed(base.law(x, prior), "a remap") for x in outputs]
     if not all(np.array_equal(law.outputs, outputs) for law in laws):
-        raise TypeError(f"base must list every histogram of n records once, got {base!r}")
-    table, losses = np.array([law.probabilities for law in laws]), distance_table(n, prior)
-    return _validate.frozen(table), _validate.frozen(closest_best(table.T @ losses, losses)[0])
+        raise TypeError(
+            f"base must list every histogram of n records once, got {base!r}"
+        )
+    table, losses = (
+        np.array([law.probabilities for law in laws]),
+        distance_table(n, prior),
+    )
+    return _validate.frozen(table), _validate.frozen(
+        closest_best(table.T @ losses, losses)[0]
+    )
 
 
 @lru_cache(maxsize=16)
@@ -182,30 +213,36 @@ def _solved(
     losses = distance_table(n, prior)
     for reserve in (min(_RESERVE * 10**more, 0.5 * epsilon) for more in range(4)):
         raw = _program(losses, apart, epsilon - reserve, objective)
-        # Rounding of the solver: what is too small is raised to the ratio that is allowed.
+        # Rounding of the solver: what is too small is raised to the ratio that is
+        # allowed.
         floor = np.exp(-(epsilon - reserve) * apart)
         table = np.array([np.max(raw * row[:, None], axis=0) for row in floor])
         table /= table.sum(axis=1, keepdims=True)
         logs = np.log(table)
         ratios = np.array([np.max(np.abs(logs - row), axis=1) for row in logs])
-        # A part of what was kept back must be left, so that no rounding of a logarithm matters.
+        # A part of what was kept back must be left, so that no rounding of a logarithm
+        # matters.
         if np.all(ratios <= (epsilon - _MARGIN * reserve) * apart):
             return np.asarray(_validate.frozen(table))
     raise ArithmeticError(
-        f"the linear program's rounding exceeds the reserve kept for it at epsilon = {epsilon!r}"
+        "the linear program's rounding exceeds the reserve kept for it at epsilon ="
+        f" {epsilon!r}"
     )
 
 
 def _program(
-    losses: NDArray[np.float64], apart: NDArray[np.int64], epsilon: float, objective: str
+    losses: NDArray[np.float64],
+    apart: NDArray[np.int64],
+    epsilon: float,
+    objective: str,
 ) -> NDArray[np.float64]:
     from scipy import sparse
 
     size = len(losses)
     first, second = np.nonzero(apart == 1)
     pairs, shape = np.arange(first.size), (first.size, size)
-    # Each row is divided by e^(epsilon/2): with 1 and e^epsilon the solver stops far from the least
-    # mean at large epsilon, and calls that solved.
+    # Each row is divided by e^(epsilon/2): with 1 and e^epsilon the solver stops far
+    # from the least mean at large epsilon, and calls that solved.
     half = np.full(first.size, np.exp(0.5 * epsilon))
     ratio = sparse.coo_array((1.0 / half, (pairs, first)), shape) - sparse.coo_array(
         (half, (pairs, second)), shape
@@ -216,7 +253,8 @@ def _program(
 
 
 def _least(expected: Any, below: Any, objective: str) -> NDArray[np.float64]:
-    # The table T whose rows sum to 1, below T <= 0, with the least mean or worst row of expected T.
+    # The table T whose rows sum to 1, below T <= 0, with the least mean or worst row of
+    # expected T.
     from scipy import sparse
 
     size = expected.shape[0]
@@ -226,7 +264,9 @@ def _least(expected: Any, below: Any, objective: str) -> NDArray[np.float64]:
     else:
 
         def wider(matrix: Any, value: float = 0.0) -> Any:
-            return sparse.hstack([matrix, sparse.coo_array(np.full((matrix.shape[0], 1), value))])
+            return sparse.hstack(
+                [matrix, sparse.coo_array(np.full((matrix.shape[0], 1), value))]
+            )
 
         # One more unknown, the bound on all rows, is minimised.
         cost = np.append(np.zeros(size * size), 1.0)
@@ -257,12 +297,15 @@ def _minimax(base: Any, n: int, prior: tuple[float, ...]) -> NDArray[np.float64]
 
     table, losses = best_guesses(base, n, prior)[0], distance_table(n, prior)
     size = len(losses)
-    # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s). Where that
-    # is small it is counted in units of the worst case without a remap: the solver's tolerances are
-    # absolute. What they leave may still be worse than no remap at all; then nothing is replaced.
+    # Unknown T[r, s]; row x of `expected` is sum over r, s of P[r | x] T[r, s] H(x, s).
+    # Where that is small it is counted in units of the worst case without a remap: the
+    # solver's tolerances are absolute. What they leave may still be worse than no remap
+    # at all; then nothing is replaced.
     without = float((table * losses).sum(axis=1).max())
     scaled = losses / max(without, _LEAST_UNIT) if without < _SMALL_LOSS else losses
-    expected = sparse.coo_array(np.einsum("xr,xs->xrs", table, scaled).reshape(size, -1))
+    expected = sparse.coo_array(
+        np.einsum("xr,xs->xrs", table, scaled).reshape(size, -1)
+    )
     free = sparse.coo_array((1, size * size))
     raw = np.maximum(_least(expected, free, "worst"), 0.0)
     remap = raw / raw.sum(axis=1, keepdims=True)

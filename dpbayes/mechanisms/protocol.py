@@ -1,7 +1,8 @@
-"""What a mechanism must offer, what it may add, and what is promised about it, in exact numbers.
+"""What a mechanism must offer, what it may add, and what is promised about it, in exact
+numbers.
 
-A mechanism needs `name`, `epsilon` and `law`. Everything else that is known about it stands in its
-file too, and is read by `own` from its exact type only:
+A mechanism needs `name`, `epsilon` and `law`. Everything else that is known about it
+stands in its file too, and is read by `own` from its exact type only:
 
 guarantee(k)              what is proved, with the theorem's label, or why nothing is
 draw(counts, prior, bits) one exact draw from fair bits: the noisy value, the released counts
@@ -14,9 +15,9 @@ enclosed_law(library, counts, prior)  ln P of every output in ball arithmetic, f
 symmetric                 whether renaming the categories of prior and counts renames the outputs
 citations                 the keys of its sources
 
-A guarantee of epsilon, where nothing else is said: for all count vectors x, x' of n records that
-differ by replacing one record, and every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in
-S]; with delta, that plus delta.
+A guarantee of epsilon, where nothing else is said: for all count vectors x, x' of n
+records that differ by replacing one record, and every set S of posteriors, P[M(x) in S]
+<= e^epsilon P[M(x') in S]; with delta, that plus delta.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ _LARGEST_POWER = 300  # powers of ten beyond this are refused
 
 
 class Mechanism(Protocol):
-    """A frozen description of a release: its name, nominal epsilon and law; audits say its cost.
+    """A frozen description of a release: its name, nominal epsilon and law; audits say
+    its cost.
 
     >>> from dpbayes.mechanisms import REGISTRY
     >>> REGISTRY["lattice"](0.5).name
@@ -86,7 +88,8 @@ class ExactEpsilon(float):
 
 
 def given_epsilon(value: Epsilon) -> float:
-    """Return a privacy parameter as a float; text, fractions and decimals keep their exact value.
+    """Return a privacy parameter as a float; text, fractions and decimals keep their
+    exact value.
 
     >>> given_epsilon("0.1").exact
     Fraction(1, 10)
@@ -104,7 +107,9 @@ def given_epsilon(value: Epsilon) -> float:
 
 @dataclass(frozen=True)
 class Nominal:
-    """What the mechanisms of the package share: a positive epsilon, exact if it was given so."""
+    """What the mechanisms of the package share: a positive epsilon, exact if it was
+    given so.
+    """
 
     epsilon: float
 
@@ -116,7 +121,8 @@ def _fraction(value: str | Fraction | Decimal) -> Fraction:
     if isinstance(value, Fraction):
         return value
     above, slash, below = str(value).partition("/")
-    # Python reads 0_5 as 5 and other alphabets' digits, too: slips that would cost privacy.
+    # Python reads 0_5 as 5 and other alphabets' digits, too: slips that would cost
+    # privacy.
     plain = "_" not in str(value) and str(value).isascii()
     try:
         numbers = (Decimal(above if plain else ""), Decimal(below if slash else 1))
@@ -130,9 +136,11 @@ def _fraction(value: str | Fraction | Decimal) -> Fraction:
 
 
 def exact_epsilon(epsilon: float) -> Fraction:
-    """Return the fraction a privacy parameter stands for: what it was given as, if that is exact.
+    """Return the fraction a privacy parameter stands for: what it was given as, if that
+    is exact.
 
-    A float counts as its binary value or as the decimal it prints as, whichever is smaller.
+    A float counts as its binary value or as the decimal it prints as, whichever is
+    smaller.
 
     >>> exact_epsilon(0.1)
     Fraction(1, 10)
@@ -162,12 +170,13 @@ def rounded_up(value: Fraction) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A proved bound on the privacy loss when one record changes; `basis` says why it holds.
+    """A proved bound on the privacy loss when one record changes; `basis` says why it
+    holds.
 
-    `bound` is its exact epsilon, None where nothing is proved; `basis` then says what is missing.
-    `theorem` is the label of the proof in the book, `failure` the delta of a guarantee that holds
-    but for events of that probability. `neighbours` is the relation: "replace-one" with n public,
-    or "add-or-remove" with n secret.
+    `bound` is its exact epsilon, None where nothing is proved; `basis` then says what
+    is missing. `theorem` is the label of the proof in the book, `failure` the delta of
+    a guarantee that holds but for events of that probability. `neighbours` is the
+    relation: "replace-one" with n public, or "add-or-remove" with n secret.
 
     >>> Guarantee(Fraction(1, 3), "an example").sentence[-51:]
     "P[M(x') in S]; n itself is public. Why: an example."
@@ -186,7 +195,9 @@ class Guarantee:
 
     @property
     def delta(self) -> float:
-        """The delta as the smallest float that is no less; 0 for pure differential privacy."""
+        """The delta as the smallest float that is no less; 0 for pure differential
+        privacy.
+        """
         return upper_float(self.failure)
 
     @property
@@ -195,11 +206,15 @@ class Guarantee:
         if self.bound is None:
             return f"No guarantee: {self.basis}."
         differ, public = NEIGHBOURS[self.neighbours]
-        return f"{quantified(differ, self.bound, self.failure)}{public}. Why: {self.basis}."
+        return (
+            f"{quantified(differ, self.bound, self.failure)}{public}. Why:"
+            f" {self.basis}."
+        )
 
 
 def quantified(differ: str, bound: Fraction, failure: Fraction = Fraction(0)) -> str:
-    """Return the promise for all pairs that `differ`, with its numbers rounded up; no full stop.
+    """Return the promise for all pairs that `differ`, with its numbers rounded up; no
+    full stop.
 
     >>> quantified("tables x, x' that differ by one row", Fraction(1, 3))[-46:]
     "P[M(x) in S] <= e^0.333333333334 P[M(x') in S]"
@@ -212,10 +227,12 @@ def quantified(differ: str, bound: Fraction, failure: Fraction = Fraction(0)) ->
 
 
 def own(thing: object, name: str) -> Any:
-    """Return a method that the exact type of `thing` states itself, None where it does not.
+    """Return a method that the exact type of `thing` states itself, None where it does
+    not.
 
-    What was proved, or written, for a class is not handed down: a subclass may change the noise and
-    keep the promise. Nor does an object have it whose methods were replaced.
+    What was proved, or written, for a class is not handed down: a subclass may change
+    the noise and keep the promise. Nor does an object have it whose methods were
+    replaced.
     """
     kind = vars(type(thing))
     known = {entry.name for entry in fields(thing)} if is_dataclass(thing) else set()
@@ -237,7 +254,7 @@ def guarantee(mechanism: object, k: int) -> Guarantee:
     if hasattr(mechanism, "guarantee"):
         return Guarantee(
             None,
-            f"{name} changes a mechanism that has a proof, which does not cover the change: "
-            f"{type(mechanism).__name__} states no guarantee of its own",
+            f"{name} changes a mechanism that has a proof, which does not cover the"
+            f" change: {type(mechanism).__name__} states no guarantee of its own",
         )
     return Guarantee(None, f"no proof is recorded for the mechanism {name}")

@@ -1,1 +1,3 @@
-"""Notebooks run with checked parameters, in forks; what came out, set on pages and verified."""
+"""Notebooks run with checked parameters, in forks; what came out, set on pages and
+verified.
+"""

@@ -7,9 +7,10 @@ A notebook declares these in the cell tagged ``parameters``, one annotated line 
     sizes: list[float] = [10, 100]  # records on the axis, in [1, 1e6)
     distance: str = "l1"  # one of l1, hamming
 
-The type is int, float, str, bool, or a list of one of these, which holds at least one value. The
-comment gives the range or the choices (to its end or a semicolon), for a list those of every value.
-What parameters owe each other are ``assert`` statements with a message in the next cell.
+A comment may go on in the lines below that begin with ``#``. The type is int, float, str, bool, or a list of one of these, which holds at least one
+value. The comment gives the range or the choices (to its end or a semicolon), for a
+list those of every value. What parameters owe each other are ``assert`` statements with
+a message in the next cell.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from typing import Any
 from dpbayes._validate import shown
 
 CARRIED = Path(__file__).parents[1] / "carried"  # what a wheel brings
-DECLARATION = re.compile(r"(\w+): ([\w\[\]]+) = (.+?)(?:\s+#\s*([^\n]*))?", re.DOTALL)
+DECLARATION = re.compile(r"(\w+): ([\w\[\]]+) = (.+?)(?:\s+#\s*(.*))?", re.DOTALL)
 NUMBER = r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*"
-RANGE = re.compile(rf"(at least|at most|>=?|<=?){NUMBER}|\bin\s*([\[(]){NUMBER},{NUMBER}([\])])")
+RANGE = re.compile(
+    rf"(at least|at most|>=?|<=?){NUMBER}|\bin\s*([\[(]){NUMBER},{NUMBER}([\])])"
+)
 CHOICES = re.compile(r"\bone of ([^;]+)")
 HOLDS = {
     **dict.fromkeys(("at least", ">=", "["), operator.ge), ">": operator.gt, "(": operator.gt,
@@ -40,7 +43,9 @@ LARGEST = 2**63 - 1
 
 
 def folder(start: Path) -> Path:
-    """Return the folder ``notebooks`` here or in a folder above, else that of the package."""
+    """Return the folder ``notebooks`` here or in a folder above, else that of the
+    package.
+    """
     for one in (start, *start.parents):
         if (one / "notebooks").is_dir() and (one / "_toc.yml").is_file():
             return one / "notebooks"
@@ -48,13 +53,18 @@ def folder(start: Path) -> Path:
 
 
 def all_notebooks(folder: Path) -> dict[str, Path]:
-    """Return every notebook below a folder by its name, such as ``documents/D-table1``."""
-    paths = [one for one in sorted(folder.rglob("*.ipynb")) if "-checkpoint" not in one.name]
+    """Return every notebook below a folder by its name, such as
+    ``documents/D-table1``."""
+    paths = [
+        one for one in sorted(folder.rglob("*.ipynb")) if "-checkpoint" not in one.name
+    ]
     return {one.relative_to(folder).with_suffix("").as_posix(): one for one in paths}
 
 
 def find(given: str, start: Path) -> tuple[str, Path]:
-    """Return name and path of the notebook meant by a path, a name or the last part of a name."""
+    """Return name and path of the notebook meant by a path, a name or the last part of
+    a name.
+    """
     path = (start / given).resolve()
     if path.suffix == ".ipynb" and path.is_file():
         _, inside, below = path.with_suffix("").as_posix().rpartition("/notebooks/")
@@ -72,7 +82,9 @@ def find(given: str, start: Path) -> tuple[str, Path]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Return a notebook's JSON, each source one text; ValueError names a file that is none."""
+    """Return a notebook's JSON, each source one text; ValueError names a file that is
+    none.
+    """
     try:
         notebook = dict(json.loads(path.read_text(encoding="utf-8")))
         for place, cell in enumerate(notebook["cells"]):
@@ -102,7 +114,8 @@ class Parameter:
         return f"{self.name}: {self.type} = {self.default!r}{note}"
 
     def check(self, value: Any) -> Any:
-        """Return the value in the parameter's type, or raise for a wrong type or range."""
+        """Return the value in the parameter's type, or raise for a wrong type or
+        range."""
         if self.type.startswith("list[") and isinstance(value, list | tuple):
             if not value:
                 raise ValueError(f"{self.name} must hold at least one value, got []")
@@ -122,15 +135,25 @@ class Parameter:
         return value
 
     def parse(self, text: str) -> Any:
-        """Return the value written on the command line, checked; 1e9 is a whole number, too."""
+        """Return the value written on the command line, checked; 1e9 is a whole number,
+        too.
+        """
         if self.type == "str":
             return self.check(text)
         if self.type == "list[str]" and not re.search("[][()\"']", text):
             return self.check([word.strip() for word in text.split(",")])
         try:
             words = text.strip()
-            value = ast.literal_eval(words.capitalize() if self.type == "bool" else words)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+            value = ast.literal_eval(
+                words.capitalize() if self.type == "bool" else words
+            )
+        except (
+            ValueError,
+            SyntaxError,
+            TypeError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             got = f"{shown(text)}, which cannot be read"
             raise ValueError(f"{self.name} must be {self.type}, got {got}") from error
         alone = self.type.startswith("list[") and not isinstance(value, list | tuple)
@@ -141,7 +164,11 @@ def _missed(meaning: str, value: Any) -> str:
     """Return the range or the choices of a comment that a value is not in."""
     if isinstance(value, str):
         listed = CHOICES.search(meaning)
-        return listed[0] if listed and value not in re.split(r",\s*", listed[1].strip()) else ""
+        return (
+            listed[0]
+            if listed and value not in re.split(r",\s*", listed[1].strip())
+            else ""
+        )
     found = list(RANGE.finditer(meaning))
     for sign, limit, left, low, high, right in (one.groups() for one in found):
         sides = [(sign, limit)] if sign else [(left, low), (right, high)]
@@ -151,21 +178,32 @@ def _missed(meaning: str, value: Any) -> str:
 
 
 def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Return the parameters of a notebook by name, in the order of its ``parameters`` cell."""
-    source = next((one["source"] for one in notebook["cells"] if "parameters" in tags(one)), "")
+    """Return the parameters of a notebook by name, in the order of its ``parameters``
+    cell.
+    """
+    source = next(
+        (one["source"] for one in notebook["cells"] if "parameters" in tags(one)), ""
+    )
     found = {}
     for line in re.split(r"\n(?=\w)", source.strip()) if source else ():
         declaration = DECLARATION.fullmatch(line)
         if declaration is None:
-            raise ValueError(f"a parameter is declared as 'name: type = value', got {shown(line)}")
+            raise ValueError(
+                f"a parameter is declared as 'name: type = value', got {shown(line)}"
+            )
         name, kind, value, meaning = declaration.groups("")
+        meaning = re.sub(r"\s*\n#\s*", " ", meaning)
         one = Parameter(name, kind, ast.literal_eval(value), meaning)
         found[name] = replace(one, default=one.check(one.default))
     return found
 
 
-def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every parameter, given some as values or texts; refuse what is wrong."""
+def chosen(
+    name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the value of every parameter, given some as values or texts; refuse what
+    is wrong.
+    """
     known: dict[str, Parameter] = {}
     try:
         known = declared(notebook)
@@ -176,7 +214,9 @@ def chosen(name: str, notebook: Mapping[str, Any], given: Mapping[str, Any]) -> 
                 hint = f", did you mean {near[0]}?" if near else ""
                 raise ValueError(f"there is no parameter {key!r}{hint}")
             one = known[key]
-            values[key] = one.parse(value) if isinstance(value, str) else one.check(value)
+            values[key] = (
+                one.parse(value) if isinstance(value, str) else one.check(value)
+            )
         check_together(notebook, values)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name}: {error}; {allowed(known)}") from error
@@ -189,7 +229,10 @@ def check_together(notebook: Mapping[str, Any], values: Mapping[str, Any]) -> No
     with contextlib.suppress(SyntaxError):  # it holds a magic word
         for line in ast.parse("".join(code[1:2])).body:
             try:
-                exec(ast.unparse(line) if isinstance(line, ast.Assert) else "", dict(values))
+                exec(
+                    ast.unparse(line) if isinstance(line, ast.Assert) else "",
+                    dict(values),
+                )
             except NameError:
                 continue  # it speaks of something else
             except AssertionError as error:
@@ -209,4 +252,8 @@ def from_words(assignments: list[str]) -> dict[str, str]:
 def allowed(parameters: Mapping[str, Parameter]) -> str:
     """Return the list of what may be given, one parameter a line."""
     lines = "\n".join(f"  {one}" for one in parameters.values())
-    return f"its parameters and their defaults are\n{lines}" if lines else "it has no parameters"
+    return (
+        f"its parameters and their defaults are\n{lines}"
+        if lines
+        else "it has no parameters"
+    )

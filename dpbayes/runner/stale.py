@@ -1,7 +1,8 @@
 """What a result is made from, as digests.
 
-That is its notebook, parameters, the modules of this package that it can import (read from the
-sources, without running them), the package's data, and the versions of what computes.
+That is its notebook, parameters, the modules of this package that it can import (read
+from the sources, without running them), the package's data, and the versions of what
+computes.
 """
 
 from __future__ import annotations
@@ -40,19 +41,28 @@ class Sources:
         for path in sorted(PACKAGE.rglob("*.py")):
             parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
             self.paths[".".join(parts).removesuffix(".__init__")] = path
-        self.data = [one for one in sorted((PACKAGE / "data").rglob("*")) if one.is_file()]
+        self.data = [
+            one for one in sorted((PACKAGE / "data").rglob("*")) if one.is_file()
+        ]
         files = [*self.paths.values(), *self.data]
-        self.digests = {one: hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+        self.digests = {
+            one: hashlib.sha256(one.read_bytes()).hexdigest() for one in files
+        }
         self.versions = {"python": platform.python_version()}
         for name in LIBRARIES:
             with contextlib.suppress(importlib.metadata.PackageNotFoundError):
                 self.versions[name] = importlib.metadata.version(name)
-        # The package itself imports nothing: it offers names, and what is asked for is imported.
+        # The package itself imports nothing: it offers names, and what is asked for is
+        # imported.
         self.needs: dict[str, set[str]] = {OWN: set()}
-        self.offered = {f"{OWN}.{a}": f"{OWN}.{b}" for a, b in dpbayes._MODULE_OF.items()}
+        self.offered = {
+            f"{OWN}.{a}": f"{OWN}.{b}" for a, b in dpbayes._MODULE_OF.items()
+        }
 
     def imported(self, text: str, module: str = "") -> set[str]:
-        """Return the modules of the package that a source can import, named as text or as code."""
+        """Return the modules of the package that a source can import, named as text or
+        as code.
+        """
         found: set[str] = set()
         aliases = [OWN, *re.findall(rf"\bimport {OWN} as (\w+)", text)]
         for node in ast.walk(ast.parse(text)):
@@ -65,25 +75,38 @@ class Sources:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {node.value, f"{module}.{node.value}"}
         paths = [self.offered.get(one, one).split(".") for one in found]
-        above = [".".join(one[:size]) for one in paths for size in range(1, len(one) + 1)]
+        above = [
+            ".".join(one[:size]) for one in paths for size in range(1, len(one) + 1)
+        ]
         return set(above) & self.paths.keys()
 
     def key(self, notebook: Mapping[str, Any], values: Mapping[str, Any]) -> Key:
         """Return what a run of a notebook with these values is made from."""
-        cells = [[one["cell_type"], one["source"], one["metadata"]] for one in notebook["cells"]]
-        code = "\n".join(source for kind, source, _ in cells if kind == "code").splitlines()
-        waiting = self.imported("\n".join([ALWAYS, *(one for one in code if one[:1] not in "%!")]))
+        cells = [
+            [one["cell_type"], one["source"], one["metadata"]]
+            for one in notebook["cells"]
+        ]
+        code = "\n".join(
+            source for kind, source, _ in cells if kind == "code"
+        ).splitlines()
+        waiting = self.imported(
+            "\n".join([ALWAYS, *(one for one in code if one[:1] not in "%!")])
+        )
         modules: set[str] = set()
         while waiting:
             module = waiting.pop()
             modules.add(module)
             if module not in self.needs:
-                self.needs[module] = self.imported(self.paths[module].read_text("utf-8"), module)
+                self.needs[module] = self.imported(
+                    self.paths[module].read_text("utf-8"), module
+                )
             waiting |= self.needs[module] - modules
         files = [*(self.paths[one] for one in modules), *self.data]
         return {
             "notebook": hashlib.sha256(repr(cells).encode()).hexdigest(),
             "parameters": dict(values),
-            "files": {one.relative_to(PACKAGE).as_posix(): self.digests[one] for one in files},
+            "files": {
+                one.relative_to(PACKAGE).as_posix(): self.digests[one] for one in files
+            },
             "versions": self.versions,
         }

@@ -1,6 +1,7 @@
 """One notebook at every point of a grid, here or on a dask cluster.
 
-A finished point is kept at once, and not run again unless what it was made from changed.
+A finished point is kept at once, and not run again unless what it was made from
+changed.
 """
 
 from __future__ import annotations
@@ -24,26 +25,42 @@ from dpbayes.runner.stale import Sources, reason
 Points = Mapping[str, Mapping[str, Any]]
 
 
-def grid(name: str, path: Path, axes: list[str], fixed: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the values at every point by its label; a value of an axis ends at a semicolon."""
+def grid(
+    name: str, path: Path, axes: list[str], fixed: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the values at every point by its label; a value of an axis ends at a
+    semicolon.
+    """
     given, notebook, points = from_words([*axes, *fixed]), load(path), {}
     lists = {key: given[key].split(";") for key in from_words(axes)}
     for texts in itertools.product(*lists.values()):
-        values = chosen(name, notebook, {**given, **dict(zip(lists, texts, strict=True))})
+        values = chosen(
+            name, notebook, {**given, **dict(zip(lists, texts, strict=True))}
+        )
         points[",".join(f"{key}={values[key]}" for key in lists)] = values
     return points
 
 
 def sweep(
-    name: str, path: Path, points: Points, table: Path, jobs: int = 2, address: str | None = None
+    name: str,
+    path: Path,
+    points: Points,
+    table: Path,
+    jobs: int = 2,
+    address: str | None = None,
 ) -> tuple[dict[str, str], int]:
-    """Run the points that are not finished beside the table; return problems and how many ran."""
+    """Run the points that are not finished beside the table; return problems and how
+    many ran.
+    """
     sources, notebook, folder = Sources(), load(path), table.with_suffix("")
     keys = {label: sources.key(notebook, values) for label, values in points.items()}
     made = {label: kept(folder / label).get("made from", {}) for label in points}
     waiting = [label for label in points if reason(made[label], keys[label])]
     status, stages = dict.fromkeys(waiting, "waiting"), folder / ".part"
-    orders = [Order(name, path, points[one], stages / str(i), one) for i, one in enumerate(waiting)]
+    orders = [
+        Order(name, path, points[one], stages / str(i), one)
+        for i, one in enumerate(waiting)
+    ]
     problems: dict[str, str] = {}
     try:
         write_table(table, points, status)
@@ -71,17 +88,26 @@ def on_cluster(address: str, orders: Sequence[Order]) -> Iterator[Done]:
 
 
 def run_on_worker(order: Order) -> Done:
-    """Run one order in a worker; Python lets a daemon, which a worker is, have no processes."""
+    """Run one order in a worker; Python lets a daemon, which a worker is, have no
+    processes.
+    """
     multiprocessing.process.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     return run_one(order)
 
 
 def write_table(path: Path, points: Points, status: Mapping[str, str]) -> None:
-    """Write one row a point: its values, its status, and every number recorded there."""
+    """Write one row a point: its values, its status, and every number recorded
+    there."""
     rows = []
     for label, values in points.items():
-        found = {} if label in status else read_json(path.with_suffix("") / label / "numbers.json")
-        named = {f"recorded {one}" if one in values else one: found[one] for one in found}
+        found = (
+            {}
+            if label in status
+            else read_json(path.with_suffix("") / label / "numbers.json")
+        )
+        named = {
+            f"recorded {one}" if one in values else one: found[one] for one in found
+        }
         rows.append({**values, "status": status.get(label, "done"), **named})
     stream = io.StringIO()
     names = list(dict.fromkeys(name for row in rows for name in row))

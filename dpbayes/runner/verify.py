@@ -1,7 +1,8 @@
 """The numbers of a build against the reference that is committed with the book.
 
-A number agrees where it differs by at most 1e-9 (of itself, where it is larger than one), one that
-was drawn by at most four standard errors; what belongs to the machine, such as a time, is left out.
+A number agrees where it differs by at most 1e-9 (of itself, where it is larger than
+one), one that was drawn by at most four standard errors; what belongs to the machine,
+such as a time, is left out.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ ERRORS = 4.0  # standard errors: one number in 16,000 differs by more
 
 
 def recorded(folder: Path) -> dict[str, Any]:
-    """Return the numbers, standard errors and tables that a notebook recorded in a folder."""
+    """Return the numbers, standard errors and tables that a notebook recorded in a
+    folder.
+    """
     tables = {}
     for path in sorted(folder.glob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             columns = zip(*csv.reader(file), strict=True)
-            tables[path.stem] = {head: [*map(read_number, cells)] for head, *cells in columns}
+            tables[path.stem] = {
+                head: [*map(read_number, cells)] for head, *cells in columns
+            }
     found = {"numbers": read_json(folder / "numbers.json"), "tables": tables}
     errors = read_json(folder / "errors.json")
     return {**found, "errors": errors} if errors else found
@@ -47,27 +52,39 @@ def folders(results: Path) -> dict[str, Path]:
 
 
 def verify(results: Path, reference: Path) -> tuple[str, list[str]]:
-    """Say how many numbers agree with the reference and how closely, and name those that do not."""
+    """Say how many numbers agree with the reference and how closely, and name those
+    that do not.
+    """
     here, paths = folders(results), sorted(reference.rglob("*.json"))
-    known = {path.relative_to(reference).with_suffix("").as_posix(): path for path in paths}
+    known = {
+        path.relative_to(reference).with_suffix("").as_posix(): path for path in paths
+    }
     problems = [f"{name}: there is no reference" for name in here if name not in known]
     problems += [f"{name}: there is no result" for name in known if name not in here]
     compared, agreeing = 0, [(0.0, "")]
     for name in here.keys() & known.keys():
-        for key, apart, problem in compare(recorded(here[name]), read_json(known[name])):
+        for key, apart, problem in compare(
+            recorded(here[name]), read_json(known[name])
+        ):
             compared += 1
             if problem:
                 problems.append(f"{name}::{key}: {problem}")
             else:
-                agreeing.append((apart, f" ({name.rpartition('/')[2]})" if apart else ""))
+                agreeing.append(
+                    (apart, f" ({name.rpartition('/')[2]})" if apart else "")
+                )
     largest, where = max(agreeing)
     numbers = f"{len(agreeing) - 1:,} of {compared:,} numbers agree with the reference"
     difference = f"largest difference {typeset(f'{largest:.0e}')}{where}"
     return f"{numbers}; {difference}", sorted(problems)
 
 
-def compare(found: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
-    """Yield the name of each number, how far it is off, and what is wrong with it or nothing."""
+def compare(
+    found: Mapping[str, Any], known: Mapping[str, Any]
+) -> Iterator[tuple[str, float, str]]:
+    """Yield the name of each number, how far it is off, and what is wrong with it or
+    nothing.
+    """
     errors = {**known.get("errors", {}), **found.get("errors", {})}
     here, there = values_of(found), values_of(known)
     for key in {**there, **here}:
@@ -78,12 +95,19 @@ def compare(found: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tupl
         if error is None:
             continue  # it belongs to the machine
         if key not in here or key not in there:
-            yield key, 0.0, f"it is not in the {'reference' if key in here else 'result'}"
+            yield (
+                key,
+                0.0,
+                f"it is not in the {'reference' if key in here else 'result'}",
+            )
             continue
         one, other, difference, allowed = here[key], there[key], 0.0, TOLERANCE
         if one != other and not isinstance(one, str) and not isinstance(other, str):
             size = max(1.0, abs(other))
-            difference, allowed = abs(one - other) / size, max(TOLERANCE, ERRORS * error / size)
+            difference, allowed = (
+                abs(one - other) / size,
+                max(TOLERANCE, ERRORS * error / size),
+            )
         wrong = f"{one!r} against {other!r}"
         wrong += f", more than four standard errors of {error:g}" if error else ""
         agrees = one == other or 0.0 < difference <= allowed  # texts have no difference
@@ -92,20 +116,28 @@ def compare(found: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tupl
 
 def values_of(kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return every number and every cell of every table under a name."""
-    columns = [(f"{a}.{b}", each[b]) for a, each in kept["tables"].items() for b in each]
-    cells = {f"{name}[{row}]": one for name, each in columns for row, one in enumerate(each)}
+    columns = [
+        (f"{a}.{b}", each[b]) for a, each in kept["tables"].items() for b in each
+    ]
+    cells = {
+        f"{name}[{row}]": one for name, each in columns for row, one in enumerate(each)
+    }
     return {**kept["numbers"], **cells}
 
 
 def accept(results: Path, reference: Path) -> list[Path]:
-    """Make what all notebooks recorded the reference, and return the files that changed."""
+    """Make what all notebooks recorded the reference, and return the files that
+    changed.
+    """
     wanted = {reference / f"{name}.json": one for name, one in folders(results).items()}
     changed = [path for path in reference.rglob("*.json") if path not in wanted]
     for path in changed:
         path.unlink()
     for path, folder in wanted.items():
         before = read_json(path)
-        seconds = before.get("seconds") or read_json(folder / PROVENANCE).get("seconds", 0.0)
+        seconds = before.get("seconds") or read_json(folder / PROVENANCE).get(
+            "seconds", 0.0
+        )
         content = {**recorded(folder), "seconds": float(f"{seconds:.1g}")}
         if content != before:
             write_atomically(path, json_bytes(content))
@@ -114,11 +146,15 @@ def accept(results: Path, reference: Path) -> list[Path]:
 
 
 def certificate(results: Path, reference: Path) -> dict[str, Any]:
-    """Return what the book says of its own build: the agreement, the machine, how long it took."""
+    """Return what the book says of its own build: the agreement, the machine, how long
+    it took.
+    """
     agreement, problems = verify(results, reference)
     made = [read_json(folder / PROVENANCE) for folder in folders(results).values()]
     info = Path("/proc/cpuinfo")
-    named = re.search(r"model name\s*: (.*)", info.read_text("utf-8") if info.is_file() else "")
+    named = re.search(
+        r"model name\s*: (.*)", info.read_text("utf-8") if info.is_file() else ""
+    )
     processor = named[1] if named else platform.processor() or "unknown processor"
     return {
         "agreement": agreement, "problems": problems, "notebooks": len(made),

@@ -1,1 +1,3 @@
-"""Exact draws from fair bits: whole numbers, and candidates by ball arithmetic; no floats."""
+"""Exact draws from fair bits: whole numbers, and candidates by ball arithmetic; no
+floats.
+"""

@@ -1,7 +1,9 @@
-"""Ball arithmetic: sensitivities, affinities and laws enclosed, for releases and audits.
+"""Ball arithmetic: sensitivities, affinities and laws enclosed, for releases and
+audits.
 
-A ball holds the exact number. What is decided by a comparison of balls holds for all numbers in
-them; where they overlap, the caller asks for more digits. Book: `thm-exact-candidates`.
+A ball holds the exact number. What is decided by a comparison of balls holds for all
+numbers in them; where they overlap, the caller asks for more digits. Book:
+`thm-exact-candidates`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from dpbayes.sensitivity import corners, drains
 
 Balls = list[Any]
 
-FIRST_PRECISION = 128  # Bits that are tried first; doubled until a comparison is decided
+# Bits that are tried first; doubled until a comparison is decided
+FIRST_PRECISION = 128
 _NARROW = Fraction(1, 2**100)
 
 
@@ -30,8 +33,8 @@ def flint() -> Any:
         import flint as module
     except ImportError as error:
         raise ImportError(
-            "a release of an exponential mechanism needs ball arithmetic: install python-flint, "
-            "for example as the extra dpbayes[tables]"
+            "a release of an exponential mechanism needs ball arithmetic: install"
+            " python-flint, for example as the extra dpbayes[tables]"
         ) from error
     return module
 
@@ -50,12 +53,14 @@ class Enclosed:
 
     @property
     def relative_error(self) -> Fraction:
-        """The most by which the number can differ from `middle`, in units of `middle`."""
+        """The most by which the number can differ from `middle`, in units of
+        `middle`."""
         return (self.high - self.low) / (self.high + self.low)
 
 
 def local(counts: ArrayLike, prior: ArrayLike) -> Enclosed:
-    """Return LS(x) enclosed to a relative 2^-100; `counts` (k,) hold at least one record.
+    """Return LS(x) enclosed to a relative 2^-100; `counts` (k,) hold at least one
+    record.
 
     >>> enclosed = local([50, 50], [1, 1])
     >>> round(float(enclosed.middle), 12), enclosed.relative_error < 2**-100
@@ -71,7 +76,9 @@ def largest(n: int, prior: ArrayLike) -> Enclosed:
 
     def value(library: Any) -> Any:
         distances = _Distances(library)
-        return _largest([v for x in corners(size, alpha) for v in _locals(distances, x, alpha)])
+        return _largest(
+            [v for x in corners(size, alpha) for v in _locals(distances, x, alpha)]
+        )
 
     return _narrowed(value)
 
@@ -83,7 +90,9 @@ def smooth(
     form: str = "reciprocal",
     distance: str = "hamming",
 ) -> Enclosed:
-    """Return the smooth sensitivity S(x) for exactly this gamma, enclosed to a relative 2^-100."""
+    """Return the smooth sensitivity S(x) for exactly this gamma, enclosed to a relative
+    2^-100.
+    """
     x, alpha = _validate.counts_and_prior(counts, prior)
     rate = Fraction(_validate.positive("gamma", gamma)) * (2 if distance == "l1" else 1)
     _validate.choice("form", form, ("reciprocal", "exponential"))
@@ -91,12 +100,17 @@ def smooth(
     def value(library: Any) -> Any:
         speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
         plans, distances, values = drains(x, alpha), _Distances(library), []
-        kept = x[plans.source] - plans.from_source - 1, x[plans.target] - plans.from_target
+        kept = (
+            x[plans.source] - plans.from_source - 1,
+            x[plans.target] - plans.from_target,
+        )
         priors = alpha[plans.source], alpha[plans.target]
         for row, records in enumerate(plans.records.tolist()):
             sides = ((float(priors[s][row]), int(kept[s][row])) for s in (0, 1))
             here, far = distances.between(*sides), speed * records
-            values.append(1 / (1 / here + far) if form == "reciprocal" else here * (-far).exp())
+            values.append(
+                1 / (1 / here + far) if form == "reciprocal" else here * (-far).exp()
+            )
         return _largest(values)
 
     return _narrowed(value)
@@ -113,14 +127,17 @@ def _locals(distances: _Distances, x: Whole, alpha: Floats) -> list[Any]:
 
 
 class _Distances:
-    """Distances of neighbours at the present precision, one evaluation for each prior and count."""
+    """Distances of neighbours at the present precision, one evaluation for each prior
+    and count.
+    """
 
     def __init__(self, library: Any) -> None:
         self._library = library
         self._steps: dict[tuple[float, int], Any] = {}
 
     def between(self, left: tuple[float, int], entered: tuple[float, int]) -> Any:
-        # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each category.
+        # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each
+        # category.
         return (-(self._step(left) + self._step(entered)).expm1()).sqrt()
 
     def _step(self, cell: tuple[float, int]) -> Any:
@@ -173,7 +190,9 @@ def exponential(
     factor: Fraction,
     sensitivity: Enclosed,
 ) -> Balls:
-    """Return ln P[r], P proportional to e^(-epsilon H / (factor S)), for r in order of R."""
+    """Return ln P[r], P proportional to e^(-epsilon H / (factor S)), for r in order of
+    R.
+    """
     n, truth = int(counts.sum()), counts.tolist()
     rate = ball(library, epsilon / factor) / ball(library, sensitivity)
     tables = affinity_tables(library, counts, prior)
@@ -191,13 +210,15 @@ def exponential(
 def affinity_tables(library: Any, counts: Whole, prior: Floats) -> list[Balls]:
     """Return enclosures of psi for every category and every released count 0 … n.
 
-    psi(a, b) = lnGamma((a + b)/2) - (lnGamma(a) + lnGamma(b))/2; the digits that cancel are far
-    fewer than the precision carries.
+    psi(a, b) = lnGamma((a + b)/2) - (lnGamma(a) + lnGamma(b))/2; the digits that cancel
+    are far fewer than the precision carries.
     """
     n, tables = int(counts.sum()), []
     for alpha, x in zip(prior.tolist(), counts.tolist(), strict=True):
         grid = _log_gammas(library, alpha, n, library.ctx.prec)
-        tables.append([grid[x + r] - (grid[2 * x] + grid[2 * r]) / 2 for r in range(n + 1)])
+        tables.append(
+            [grid[x + r] - (grid[2 * x] + grid[2 * r]) / 2 for r in range(n + 1)]
+        )
     return tables
 
 
@@ -208,10 +229,14 @@ def _log_gammas(library: Any, prior: float, n: int, precision: int) -> Balls:
     return [(library.arb(prior) + j * half).lgamma() for j in range(2 * n + 1)]
 
 
-def rounded_laplace(library: Any, counts: Whole, rate: Fraction, nearest: bool) -> Balls:
-    """Return ln P[r] of clamp(round(x + Y)), Y ~ Laplace(1/rate), for r = 0 … n; k = 2."""
+def rounded_laplace(
+    library: Any, counts: Whole, rate: Fraction, nearest: bool
+) -> Balls:
+    """Return ln P[r] of clamp(round(x + Y)), Y ~ Laplace(1/rate), for r = 0 … n; k =
+    2."""
     n, x = int(counts.sum()), int(counts[0])
-    below = Fraction(1, 2) if nearest else Fraction(0)  # round(y) = t for t - below <= y < ...
+    # round(y) = t for t - below <= y < ...
+    below = Fraction(1, 2) if nearest else Fraction(0)
     speed = ball(library, rate)
 
     def above(edge: Fraction | None) -> Any:  # P(Y >= edge); None is infinity
@@ -224,20 +249,29 @@ def rounded_laplace(library: Any, counts: Whole, rate: Fraction, nearest: bool) 
     for r in range(n + 1):
         low = None if r == 0 else Fraction(r - x) - below
         high = None if r == n else Fraction(r - x + 1) - below
-        if low is None or (high is not None and high <= 0):  # below 0 the mirror image is small
+        if low is None or (
+            high is not None and high <= 0
+        ):  # below 0 the mirror image is small
             low, high = None if high is None else -high, None if low is None else -low
-        masses.append((library.arb(1) if low is None else above(low) - above(high)).log())
+        masses.append(
+            (library.arb(1) if low is None else above(low) - above(high)).log()
+        )
     return masses
 
 
 def two_counts(counts: Whole) -> None:
-    """Refuse counts that are not two: these laws are enclosed for two categories only."""
+    """Refuse counts that are not two: these laws are enclosed for two categories
+    only."""
     if counts.size != 2:
-        raise ValueError(f"prior must have 2 parameters for an enclosure, got {counts.size}")
+        raise ValueError(
+            f"prior must have 2 parameters for an enclosure, got {counts.size}"
+        )
 
 
 def truncated_geometric(library: Any, counts: Whole, epsilon: Fraction) -> Balls:
-    """Return ln P[r] of x + Z clamped to [0, n], P(Z = z) proportional to e^(-epsilon |z|)."""
+    """Return ln P[r] of x + Z clamped to [0, n], P(Z = z) proportional to e^(-epsilon
+    |z|).
+    """
     two_counts(counts)
     n, x = int(counts.sum()), int(counts[0])
     if n == 0:
@@ -245,4 +279,6 @@ def truncated_geometric(library: Any, counts: Whole, epsilon: Fraction) -> Balls
     speed = ball(library, epsilon)
     ends = -((-speed).exp() + 1).log()
     inside = ends + (-(-speed).expm1()).log()
-    return [-speed * abs(r - x) + (ends if r in (0, n) else inside) for r in range(n + 1)]
+    return [
+        -speed * abs(r - x) + (ends if r in (0, n) else inside) for r in range(n + 1)
+    ]

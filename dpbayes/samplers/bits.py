@@ -1,4 +1,6 @@
-"""Where a release gets its randomness: fair bits from the operating system, and nothing else."""
+"""Where a release gets its randomness: fair bits from the operating system, and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ class BitSource(Protocol):
 
 
 class SystemBits:
-    """Bits of the operating system's generator for cryptographic use; there is no seed."""
+    """Bits of the operating system's generator for cryptographic use; there is no
+    seed."""
 
     def bits(self, count: int) -> int:
         """Return a uniform whole number below 2^count."""

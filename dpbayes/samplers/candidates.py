@@ -1,9 +1,10 @@
-"""Exact draws of candidates by ball arithmetic: exponential mechanisms and permute-and-flip.
+"""Exact draws of candidates by ball arithmetic: exponential mechanisms and
+permute-and-flip.
 
-The weights e^(-rate H) are irrational, so no finite computation holds them. Balls enclose them, a
-uniform number is known to as many bits as were drawn, and the choice is made once the enclosures
-leave no doubt. All candidates are listed; at two categories blocks of them are (`draw_count`).
-Book: `thm-exact-candidates`, `thm-exact-blocks`.
+The weights e^(-rate H) are irrational, so no finite computation holds them. Balls
+enclose them, a uniform number is known to as many bits as were drawn, and the choice is
+made once the enclosures leave no doubt. All candidates are listed; at two categories
+blocks of them are (`draw_count`). Book: `thm-exact-candidates`, `thm-exact-blocks`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.balls import FIRST_PRECISION, affinity_tables, flint
 from dpbayes.samplers.bits import BitSource, below
 
-LARGEST = 200_000  # more candidates are refused: listing them takes some seconds and 100 MB
+# more candidates are refused: listing them takes some seconds and 100 MB
+LARGEST = 200_000
 BITS = 8  # Bits that are drawn at a time
 UNIT = 128  # heights of steps are whole multiples of 2^-UNIT
 _FEW = 24  # up to this many records each count is a block of its own
@@ -37,23 +39,30 @@ def check_size(counts: Whole) -> None:
     size = number_of_candidates(n, k)
     if size > LARGEST:
         raise ValueError(
-            f"n = {n} records over k = {k} categories have {size} candidates; a release that lists "
-            f"them takes at most {LARGEST}: use lattice noise, which is better there"
+            f"n = {n} records over k = {k} categories have {size} candidates; a release"
+            f" that lists them takes at most {LARGEST}: use lattice noise, which is"
+            " better there"
         )
 
 
-def draw_candidate(source: BitSource, counts: Whole, prior: Floats, rate: Fraction) -> Whole:
-    """Return r in R with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
+def draw_candidate(
+    source: BitSource, counts: Whole, prior: Floats, rate: Fraction
+) -> Whole:
+    """Return r in R with probability exactly proportional to e^(-rate H(BI(x),
+    BI(r)))."""
     if counts.size == 2:
         return draw_count(source, flint(), counts, prior, rate)
     check_size(counts)
     library, candidates = flint(), compositions(int(counts.sum()), counts.size)
-    chosen = decided(source, library, lambda: _cumulative(library, candidates, counts, prior, rate))
+    chosen = decided(
+        source, library, lambda: _cumulative(library, candidates, counts, prior, rate)
+    )
     return np.asarray(candidates[chosen])
 
 
 def decided(source: BitSource, library: Any, ladder: Callable[[], list[Any]]) -> int:
-    """Return the place of a uniform number among sums of weights, as many bits as that takes.
+    """Return the place of a uniform number among sums of weights, as many bits as that
+    takes.
 
     `ladder` encloses the sums at the precision of the moment.
     """
@@ -70,9 +79,11 @@ def decided(source: BitSource, library: Any, ladder: Callable[[], list[Any]]) ->
 
 
 def settled(library: Any, ladder: list[Any], known: int, bits: int) -> int | None:
-    """Return the choice by a uniform number in [known, known + 1] / 2^bits, or None if it is open.
+    """Return the choice by a uniform number in [known, known + 1] / 2^bits, or None if
+    it is open.
 
-    `ladder` are balls around the sums of the first weights. Book: `thm-exact-candidates`.
+    `ladder` are balls around the sums of the first weights. Book:
+    `thm-exact-candidates`.
     """
     # Comparisons of balls are true only when they hold for all points in them.
     unit = library.fmpq(1, 1 << bits)
@@ -99,7 +110,9 @@ def _cumulative(
     return ladder
 
 
-def weight(library: Any, tables: list[list[Any]], row: list[int], rate: Fraction) -> Any:
+def weight(
+    library: Any, tables: list[list[Any]], row: list[int], rate: Fraction
+) -> Any:
     """Return an enclosure of e^(-rate H) for a candidate that is not the truth."""
     speed = library.arb(library.fmpq(rate.numerator, rate.denominator))
     log_bc = sum(table[r] for table, r in zip(tables, row, strict=True))
@@ -117,7 +130,8 @@ class Weights:
     rate: Fraction
 
     def ball(self, count: int, precision: int) -> Any:
-        """Return an enclosure of the weight of `count`, computed with `precision` bits."""
+        """Return an enclosure of the weight of `count`, computed with `precision`
+        bits."""
         library = self.library
         with library.ctx.workprec(precision):
             if count == self.x:
@@ -127,11 +141,15 @@ class Weights:
             for alpha, (own, other) in zip(self.prior, pairs, strict=True):
                 a, b = library.arb(alpha) + own, library.arb(alpha) + other
                 log_bc += ((a + b) / 2).lgamma() - (a.lgamma() + b.lgamma()) / 2
-            speed = library.arb(library.fmpq(self.rate.numerator, self.rate.denominator))
+            speed = library.arb(
+                library.fmpq(self.rate.numerator, self.rate.denominator)
+            )
             return (-speed * (-log_bc.expm1()).sqrt()).exp()
 
     def above(self, count: int) -> int:
-        """Return a whole number of at least the weight times 2^UNIT, and 2^UNIT at most."""
+        """Return a whole number of at least the weight times 2^UNIT, and 2^UNIT at
+        most.
+        """
         precision = FIRST_PRECISION
         while True:
             ball = self.ball(count, precision)
@@ -180,7 +198,9 @@ class _Block:
 def draw_count(
     source: BitSource, library: Any, counts: Whole, prior: Floats, rate: Fraction
 ) -> Whole:
-    """Return (r, n - r) with probability exactly proportional to e^(-rate H(BI(x), BI(r)))."""
+    """Return (r, n - r) with probability exactly proportional to e^(-rate H(BI(x),
+    BI(r))).
+    """
     n, pair = int(counts.sum()), (float(prior[0]), float(prior[1]))
     weights = Weights(library, pair, int(counts[0]), n, rate)
     blocks = _blocks(weights)
@@ -209,17 +229,20 @@ def _blocks(weights: Weights) -> list[_Block]:
             break
         blocks.remove(widest)
         blocks.extend(widest.halves(weights))
-    # The truth last: its height is exact, so the end of the range is no border to decide.
+    # The truth last: its height is exact, so the end of the range is no border to
+    # decide.
     return [*blocks, _Block(x, 1, 1, 1 << UNIT, 1 << UNIT)]
 
 
 def _point(
     source: BitSource, weights: Weights, blocks: list[_Block], areas: list[int]
 ) -> int | None:
-    """Return the count below a uniform point under the steps, or None where it is not kept.
+    """Return the count below a uniform point under the steps, or None where it is not
+    kept.
 
-    The point is one uniform number: the block, the count in it and the height above the count are
-    its quotients. It is known to lie in an interval that each byte makes 256 times shorter.
+    The point is one uniform number: the block, the count in it and the height above the
+    count are its quotients. It is known to lie in an interval that each byte makes 256
+    times shorter.
     """
     known, bits = 0, 0
     while True:
@@ -254,9 +277,11 @@ def _under(weights: Weights, count: int, low: int, high: int, bits: int) -> bool
 
 
 def draw_flip(source: BitSource, counts: Whole, prior: Floats, rate: Fraction) -> Whole:
-    """Return the first r in uniformly random order whose coin of e^(-rate H) shows heads.
+    """Return the first r in uniformly random order whose coin of e^(-rate H) shows
+    heads.
 
-    The truth has H = 0 and is always taken, so the walk ends. Book: `thm-exact-candidates`.
+    The truth has H = 0 and is always taken, so the walk ends. Book:
+    `thm-exact-candidates`.
     """
     check_size(counts)
     library = flint()

@@ -1,7 +1,7 @@
 """Exact samplers from fair bits and whole numbers: no floating-point number takes part.
 
-After Canonne, Kamath and Steinke (2020). Rates are fractions; a float epsilon is turned into the
-fraction it stands for, so nothing is rounded. Book: `thm-exact-samplers`.
+After Canonne, Kamath and Steinke (2020). Rates are fractions; a float epsilon is turned
+into the fraction it stands for, so nothing is rounded. Book: `thm-exact-samplers`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dpbayes.samplers.bits import BitSource, below
 def bernoulli_exp(source: BitSource, gamma: Fraction) -> bool:
     """Return True with probability e^-gamma, for a fraction gamma >= 0.
 
-    For gamma <= 1 the number K of successes of Bernoulli(gamma), Bernoulli(gamma/2), … before
-    the first failure is even with probability 1 - gamma + gamma^2/2 - … = e^-gamma. A larger
-    gamma is a product of e^-1, most of which are never drawn.
+    For gamma <= 1 the number K of successes of Bernoulli(gamma), Bernoulli(gamma/2), …
+    before the first failure is even with probability 1 - gamma + gamma^2/2 - … =
+    e^-gamma. A larger gamma is a product of e^-1, most of which are never drawn.
     """
     p, q = gamma.numerator, gamma.denominator
     while p > q:
@@ -41,11 +41,12 @@ def _small_coin(source: BitSource, p: int, q: int) -> bool:
 
 
 def geometric(source: BitSource, rate: Fraction) -> int:
-    """Return g >= 0 with probability proportional to e^(-rate g), for a fraction rate > 0.
+    """Return g >= 0 with probability proportional to e^(-rate g), for a fraction rate >
+    0.
 
-    With rate = s/t: u + t v has this law for rate 1/t when u < t is kept with probability
-    e^(-u/t) and v is geometric of rate 1; then the quotient by s has rate s/t. The work does not
-    grow with 1/rate.
+    With rate = s/t: u + t v has this law for rate 1/t when u < t is kept with
+    probability e^(-u/t) and v is geometric of rate 1; then the quotient by s has rate
+    s/t. The work does not grow with 1/rate.
     """
     step, unit = rate.numerator, rate.denominator
     while True:
@@ -84,8 +85,9 @@ def rounded_laplace(source: BitSource, rate: Fraction) -> int:
 def lattice_by_coins(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
     """Return z with sum 0 and probability proportional to e^(-epsilon |z|_1 / 2).
 
-    The first k-1 entries are drawn independently with rate epsilon/2 and kept with probability
-    e^(-epsilon |s| / 2), s their sum; the last entry is -s. Book: `thm-lattice-sampler`.
+    The first k-1 entries are drawn independently with rate epsilon/2 and kept with
+    probability e^(-epsilon |s| / 2), s their sum; the last entry is -s. Book:
+    `thm-lattice-sampler`.
     """
     rate = epsilon / 2
     while True:
@@ -97,9 +99,9 @@ def lattice_by_coins(source: BitSource, k: int, epsilon: Fraction) -> list[int]:
 def discrete_gaussian(source: BitSource, variance: Fraction) -> int:
     """Return z with probability proportional to e^(-z^2 / (2 v)), for a fraction v > 0.
 
-    After Canonne, Kamath and Steinke (2020): y with probability proportional to e^(-|y|/t),
-    t = floor(sqrt v) + 1, is kept with probability e^(-(|y| - v/t)^2 / (2 v)). Book:
-    `thm-gaussian-sampler`.
+    After Canonne, Kamath and Steinke (2020): y with probability proportional to
+    e^(-|y|/t), t = floor(sqrt v) + 1, is kept with probability e^(-(|y| - v/t)^2 / (2
+    v)). Book: `thm-gaussian-sampler`.
     """
     unit = math.isqrt(variance.numerator // variance.denominator) + 1
     while True:
@@ -111,8 +113,8 @@ def discrete_gaussian(source: BitSource, variance: Fraction) -> int:
 def sum_zero_gaussian(source: BitSource, k: int, variance: Fraction) -> list[int]:
     """Return z with sum 0 and probability proportional to e^(-|z|^2 / (2 v)).
 
-    The first k - 1 entries are drawn independently and kept with probability e^(-s^2 / (2 v)), s
-    their sum; the last entry is -s.
+    The first k - 1 entries are drawn independently and kept with probability e^(-s^2 /
+    (2 v)), s their sum; the last entry is -s.
     """
     while True:
         free = [discrete_gaussian(source, variance) for _ in range(k - 1)]
@@ -122,7 +124,9 @@ def sum_zero_gaussian(source: BitSource, k: int, variance: Fraction) -> list[int
 
 
 def weighted(source: BitSource, weights: Sequence[Fraction]) -> int:
-    """Return i with probability exactly weights[i] / their sum, for fractions of at least 0."""
+    """Return i with probability exactly weights[i] / their sum, for fractions of at
+    least 0.
+    """
     unit = math.lcm(*(weight.denominator for weight in weights))
     shares = [weight.numerator * (unit // weight.denominator) for weight in weights]
     return bisect_right(list(accumulate(shares)), below(source, sum(shares)))
@@ -133,4 +137,6 @@ def plain(values: Iterable[int]) -> NDArray[np.int64]:
 
     Noise has no largest value; the cut is post-processing and keeps the arrays plain.
     """
-    return np.array([max(-(2**62), min(2**62, int(value))) for value in values], dtype=np.int64)
+    return np.array(
+        [max(-(2**62), min(2**62, int(value))) for value in values], dtype=np.int64
+    )

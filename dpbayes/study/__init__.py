@@ -1,1 +1,3 @@
-"""What only the pages of the book need: experiments, lemmas, closed forms, broken mechanisms."""
+"""What only the pages of the book need: experiments, lemmas, closed forms, broken
+mechanisms.
+"""

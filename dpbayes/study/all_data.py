@@ -1,4 +1,6 @@
-"""The fair comparison: every data set of n records, not one; who wins, and where that changes."""
+"""The fair comparison: every data set of n records, not one; who wins, and where that
+changes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Everywhere:
 
     @property
     def mean(self) -> float:
-        """Mean over the data sets, each with the same weight: the Bayes risk of a flat prior."""
+        """Mean over the data sets, each with the same weight: the Bayes risk of a flat
+        prior.
+        """
         return float(self.distances.mean())
 
     @property
@@ -48,7 +52,9 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
     alpha = _validate.prior("prior", prior)
     data = compositions(_validate.integer("n", n, minimum=1), alpha.size)
     if len(data) > LARGEST:
-        raise ValueError(f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through")
+        raise ValueError(
+            f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through"
+        )
     rows, place = data, np.arange(len(data))
     if own(described, "symmetric") and np.all(alpha == alpha[0]):
         # The order of the counts does not matter: one data set of each stands for all.
@@ -61,12 +67,15 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
 Maker = Callable[[int, float], Mechanism]  # for n records at privacy parameter epsilon
 
 
-def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping[str, Maker]:
-    """Return the mechanisms of the comparison, by name, for k = `len(prior)` categories.
+def makers(
+    prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6
+) -> Mapping[str, Maker]:
+    """Return the mechanisms of the comparison, by name, for k = `len(prior)`
+    categories.
 
-    From three categories on "lattice" stands for "geometric", which it is at two. "geometric,
-    remapped" is optimal: `thm-remap-optimal`. "expMech-smooth, calibrated" has an audited loss of
-    epsilon for that n and prior.
+    From three categories on "lattice" stands for "geometric", which it is at two.
+    "geometric, remapped" is optimal: `thm-remap-optimal`. "expMech-smooth, calibrated"
+    has an audited loss of epsilon for that n and prior.
     """
     alpha = _validate.prior("prior", prior)
     noise = "geometric" if alpha.size == 2 else "lattice"
@@ -79,7 +88,14 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
         found: Mechanism = calibrate(smooth, n, alpha, epsilon)
         return found
 
-    plain = ("lapMech", "ilapMech", "expMech", "expMech-smooth", "permute-and-flip", noise)
+    plain = (
+        "lapMech",
+        "ilapMech",
+        "expMech",
+        "expMech-smooth",
+        "permute-and-flip",
+        noise,
+    )
     return {
         **{name: registered(name) for name in plain},
         "expMech-smooth, calibrated": calibrated,
@@ -91,9 +107,11 @@ def makers(prior: ArrayLike, gamma: float = 0.3, delta: float = 1e-6) -> Mapping
 
 @dataclass(frozen=True)
 class Winners:
-    """Mean distances of several mechanisms on a grid, `means` and `errors` (m, rows, columns).
+    """Mean distances of several mechanisms on a grid, `means` and `errors` (m, rows,
+    columns).
 
-    The errors are bounds, of a drawn mean 4.5 standard errors; nothing where they are left out.
+    The errors are bounds, of a drawn mean 4.5 standard errors; nothing where they are
+    left out.
     """
 
     names: tuple[str, ...]
@@ -107,13 +125,17 @@ class Winners:
 
     @property
     def index(self) -> NDArray[np.int64]:
-        """Number of the winner in each cell, of a tie the number of names, (rows, columns).
+        """Number of the winner in each cell, of a tie the number of names, (rows,
+        columns).
 
-        A tie are means that differ by no more than their errors, or by a part in ten million.
+        A tie are means that differ by no more than their errors, or by a part in ten
+        million.
         """
         errors = np.zeros(self.means.shape) if self.errors is None else self.errors
         least = np.argmin(self.means, axis=0)
-        best, error = (np.take_along_axis(part, least[None], 0) for part in (self.means, errors))
+        best, error = (
+            np.take_along_axis(part, least[None], 0) for part in (self.means, errors)
+        )
         close = self.means <= best * (1.0 + SAME) + errors + error
         found = np.where(close.sum(axis=0) > 1, len(self.names), least)
         return np.asarray(found, dtype=np.int64)
@@ -124,7 +146,9 @@ class Winners:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Means over all data, worst cases and errors, each of shape (mechanisms, epsilons, sizes)."""
+    """Means over all data, worst cases and errors, each of shape (mechanisms, epsilons,
+    sizes).
+    """
 
     names: tuple[str, ...]
     means: NDArray[np.float64]
@@ -132,43 +156,58 @@ class Comparison:
     errors: NDArray[np.float64]
 
     def winners(self, names: Sequence[str], by: str = "mean") -> Winners:
-        """Return who wins among some of the mechanisms, by "mean" or by "worst" case."""
+        """Return who wins among some of the mechanisms, by "mean" or by "worst"
+        case."""
         values = self.means if by == "mean" else self.worsts
         rows = [self.names.index(name) for name in names]
         return Winners(tuple(names), values[rows], self.errors[rows])
 
     def over(self, name: str, reference: str) -> NDArray[np.float64]:
-        """Return the mean of one mechanism over that of another, shape (epsilons, sizes)."""
+        """Return the mean of one mechanism over that of another, shape (epsilons,
+        sizes).
+        """
         first, second = (self.names.index(one) for one in (name, reference))
         return np.asarray(self.means[first] / self.means[second])
 
 
 def compare(
-    chosen: Mapping[str, Maker], sizes: Sequence[int], epsilons: Sequence[float], prior: ArrayLike
+    chosen: Mapping[str, Maker],
+    sizes: Sequence[int],
+    epsilons: Sequence[float],
+    prior: ArrayLike,
 ) -> Comparison:
-    """Return the mean and the worst of each mechanism over all data, for each epsilon and size."""
+    """Return the mean and the worst of each mechanism over all data, for each epsilon
+    and size.
+    """
 
     def summary(make: Maker, n: int, epsilon: float) -> tuple[float, float, float]:
         one = everywhere(make(n, epsilon), n, prior)
         return one.mean, one.worst, one.error
 
     # One after another at each size and epsilon: mechanisms share the tables of both.
-    every = [[[summary(make, n, e) for make in chosen.values()] for n in sizes] for e in epsilons]
+    every = [
+        [[summary(make, n, e) for make in chosen.values()] for n in sizes]
+        for e in epsilons
+    ]
     return Comparison(tuple(chosen), *np.moveaxis(np.array(every), (3, 2), (0, 1)))
 
 
 def largest_lead(
     first: Maker, second: Maker, epsilon: float, prior: ArrayLike, largest: int = 2000
 ) -> int:
-    """Return the largest n at which `first` beats `second` on balanced data, 0 if none is found.
+    """Return the largest n at which `first` beats `second` on balanced data, 0 if none
+    is found.
 
-    Every n is tried until the last win lies as far back as 20 records and as many as it is.
+    Every n is tried until the last win lies as far back as 20 records and as many as it
+    is.
     """
     last = 0
     for n in range(1, largest + 1):
         counts = split(n, [0.5, 0.5])
         one, other = (make(n, epsilon).law(counts, prior) for make in (first, second))
-        if order(one, other) < 0 and one.mean_distance() < other.mean_distance() * (1.0 - SAME):
+        if order(one, other) < 0 and one.mean_distance() < other.mean_distance() * (
+            1.0 - SAME
+        ):
             last = n
         elif n > 2 * last + 20:
             break
@@ -176,9 +215,14 @@ def largest_lead(
 
 
 def prior_crossings(
-    mechanism_a: Mechanism, mechanism_b: Mechanism, counts: ArrayLike, low: float, high: float
+    mechanism_a: Mechanism,
+    mechanism_b: Mechanism,
+    counts: ArrayLike,
+    low: float,
+    high: float,
 ) -> list[float]:
-    """Return the priors (a, …, a), a in [low, high], at which both mean distances are equal.
+    """Return the priors (a, …, a), a in [low, high], at which both mean distances are
+    equal.
 
     Two crossings between neighbours on a geometric grid of 16 priors go unseen.
     """
@@ -204,9 +248,9 @@ def count_crossings(
 ) -> list[tuple[int, str]]:
     """Return where the order changes along the data sets (x, n - x); k = 2.
 
-    Entries (x, winner): who has the smaller mean distance from x ones on, until the next entry, or
-    "tie". Changes are located by bisection between the entries of `counts`, increasing, by default
-    every x; two between two entries cancel unseen.
+    Entries (x, winner): who has the smaller mean distance from x ones on, until the
+    next entry, or "tie". Changes are located by bisection between the entries of
+    `counts`, increasing, by default every x; two between two entries cancel unseen.
     """
 
     def winner(x: int) -> str:

@@ -1,8 +1,10 @@
-"""What every mechanism tends to as the data grow: step laws, and mean distances without a law.
+"""What every mechanism tends to as the data grow: step laws, and mean distances without
+a law.
 
-Far from the edges a posterior moves by H(t) = c |t| when t records change category, with
-c^2 t^2 = sum_i t_i^2 / (8 a_i). The released *step* keeps a law that no longer depends on n, and
-the mean distance is c times its mean. Answers question 1 of A's future work.
+Far from the edges a posterior moves by H(t) = c |t| when t records change category,
+with c^2 t^2 = sum_i t_i^2 / (8 a_i). The released *step* keeps a law that no longer
+depends on n, and the mean distance is c times its mean. Answers question 1 of A's
+future work.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ _LARGEST_WINDOW = 3000
 def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
     """Return the large-n step law of a mechanism, as its exact type states it.
 
-    decay = epsilon/factor for the exponential family with S = LS, 1/scale and floored for lapMech
-    and ilapMech, epsilon for the truncated geometric. ValueError for expMech: its sensitivity does
-    not shrink, its steps have no limit and its mean distance tends to 1.
+    decay = epsilon/factor for the exponential family with S = LS, 1/scale and floored
+    for lapMech and ilapMech, epsilon for the truncated geometric. ValueError for
+    expMech: its sensitivity does not shrink, its steps have no limit and its mean
+    distance tends to 1.
     """
     stated = own(mechanism, "step_law")
     if stated is None:
@@ -35,7 +38,9 @@ def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
 
 
 def unit_distance(concentration: ArrayLike) -> float:
-    """Return the limit c = sqrt((1/a + 1/b)/8) of LS(x), a and b the two smallest parameters."""
+    """Return the limit c = sqrt((1/a + 1/b)/8) of LS(x), a and b the two smallest
+    parameters.
+    """
     a = _validate.prior("concentration", concentration)
     return float(np.sqrt((1.0 / np.sort(a)[:2]).sum() / 8.0))
 
@@ -56,9 +61,11 @@ class Prediction:
 
 
 def predict(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Prediction:
-    """Return the large-n values of a mechanism at these counts, shape (k,) with k = 2 or 3.
+    """Return the large-n values of a mechanism at these counts, shape (k,) with k = 2
+    or 3.
 
-    For the exponential family they hold once S(x) = LS(x); compare `sensitivity(...).records_away`.
+    For the exponential family they hold once S(x) = LS(x); compare
+    `sensitivity(...).records_away`.
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     a = alpha + x
@@ -67,11 +74,14 @@ def predict(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Predic
         return Prediction(unit_distance(a) * law.mean_step, _correction(law, a))
     if a.size == 3:
         return Prediction(_mean_of_three(step_law(mechanism, 3), a))
-    raise ValueError(f"counts must have 2 or 3 categories for a prediction, got {a.size}")
+    raise ValueError(
+        f"counts must have 2 or 3 categories for a prediction, got {a.size}"
+    )
 
 
 def _correction(law: StepLaw, a: NDArray[np.float64]) -> float:
-    # H(t) = c|t| (1 + shift - tilt t - c^2 t^2/4) up to O(1/n^2) relative; see thm-large-n-error.
+    # H(t) = c|t| (1 + shift - tilt t - c^2 t^2/4) up to O(1/n^2) relative; see
+    # thm-large-n-error.
     inverse = 1.0 / a
     shift = 0.25 * (inverse**2).sum() / inverse.sum()
     tilt = 0.25 * (inverse[0] - inverse[1])
@@ -89,11 +99,13 @@ def _mean_of_three(law: StepLaw, a: NDArray[np.float64]) -> float:
     steps = [law.steps, law.steps]
     if law.scored:
         # |t_i| <= sqrt(8 a_i) H, so steps beyond this window weigh less than e^-45.
-        window = np.ceil(TAIL / law.decay * unit_distance(a) * np.sqrt(8.0 * a[:2])).astype(int)
+        window = np.ceil(
+            TAIL / law.decay * unit_distance(a) * np.sqrt(8.0 * a[:2])
+        ).astype(int)
         if window.max() > _LARGEST_WINDOW:
             raise ValueError(
-                f"the lattice sum for decay {law.decay:g} needs {window.max()} steps to each side; "
-                f"at most {_LARGEST_WINDOW} are summed"
+                f"the lattice sum for decay {law.decay:g} needs {window.max()} steps to"
+                f" each side; at most {_LARGEST_WINDOW} are summed"
             )
         steps = [np.arange(-reach, reach + 1) for reach in window]
     first, second = np.meshgrid(*steps, indexing="ij")

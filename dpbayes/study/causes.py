@@ -1,4 +1,6 @@
-"""One setting at a time: what the captions say against what was drawn, all else as drawn."""
+"""One setting at a time: what the captions say against what was drawn, all else as
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from numpy.typing import ArrayLike
 
 from dpbayes.divergences import hellinger_published
 from dpbayes.mechanisms import mechanism
-from dpbayes.study.catalogue import DRAFT_DELTA, NOTES_PANELS, NOTES_RUNS, figure_series, notes_data
+from dpbayes.study.catalogue import (
+    DRAFT_DELTA,
+    NOTES_PANELS,
+    NOTES_RUNS,
+    figure_series,
+    notes_data,
+)
 from dpbayes.study.curves import Data, Drawing, Fit, Series, boxed, releases, values
 from dpbayes.study.full_paper import (
     at_shares,
@@ -26,9 +34,11 @@ PICTURES = {"until-3978d2b": ", earlier picture", "from-3978d2b": ", later pictu
 
 @dataclass(frozen=True)
 class Cause:
-    """A setting of one series: what the document says, what was drawn, and what that explains.
+    """A setting of one series: what the document says, what was drawn, and what that
+    explains.
 
-    `said` is the drawing with this one setting as the document has it and all others as drawn.
+    `said` is the drawing with this one setting as the document has it and all others as
+    drawn.
     """
 
     series: Series
@@ -58,19 +68,27 @@ def _stretched(x: str) -> tuple[ArrayLike, ArrayLike]:
 
 
 def causes() -> list[Cause]:
-    """Return the settings that differ from the documents and can be told apart by their points."""
+    """Return the settings that differ from the documents and can be told apart by their
+    points.
+    """
     even, stated = at_shares(0.5, 0.5), at_shares(0.3, 0.3, 0.4)
     slip = {name: mechanism(name, 1.0, metric="published")
             for name in ("expMech", "expMech-local", "expMech-smooth")}  # fmt: skip
-    whole, halved = (values("", mass_at(slip[m], [300, 300])) for m in ("expMech", "expMech-local"))
+    whole, halved = (
+        values("", mass_at(slip[m], [300, 300])) for m in ("expMech", "expMech-local")
+    )
     star = values("", mass_at(slip["expMech-smooth"], [200, 200, 200]))
     shares = replace(_slipped(1.0, stated), runs=5000)
     noisy = releases("", SequentialLaplace(1.0, 2.0), stated, hellinger_published, 5000)
     runs = replace(figure_series("D", "6", "a")["lapMech"].drawn, runs=1000)
     four = releases("", mechanism("lapMech", 1.0), quarters, hellinger_published, 500)
-    later, earlier = (values("", loss_next_to_the_corners(d, "published")) for d in (2.0, None))
+    later, earlier = (
+        values("", loss_next_to_the_corners(d, "published")) for d in (2.0, None)
+    )
     l1 = {"delta": 1e-8, "distance": "l1", "metric": "published"}
-    wide = releases("", mechanism("expMech-delta", 0.8, **l1), _stretched, hellinger_published)
+    wide = releases(
+        "", mechanism("expMech-delta", 0.8, **l1), _stretched, hellinger_published
+    )
     draft = partial(releases, "", data=boxed)
     replaced = draft(mechanism("expMech-delta", 0.8, delta=DRAFT_DELTA), runs=500)
     thirty = draft(drafted_delta(0.8, DRAFT_DELTA), runs=300)
@@ -78,9 +96,15 @@ def causes() -> list[Cause]:
     counts, epsilon = NOTES_PANELS["2", "a"]
     program = notes_program("global", epsilon / 2, 0.8)
     doubled = releases("", program, notes_data(counts), runs=NOTES_RUNS)
-    factor, distance, noise = "factor in the exponent", "distance of data sets", "Laplace 2/eps"
+    factor, distance, noise = (
+        "factor in the exponent",
+        "distance of data sets",
+        "Laplace 2/eps",
+    )
     n, fewer = "that of n records", "30/30/30%"
-    until, since = (f"D/7/{panel}-3978d2b/actual epsilon" for panel in ("until", "from"))
+    until, since = (
+        f"D/7/{panel}-3978d2b/actual epsilon" for panel in ("until", "from")
+    )
     rows: list[tuple[str, str, str, str, Drawing]] = [
         ("D/3/a/expMech", "global sensitivity", n, "that of one record", whole),
         ("D/3/a/expMech-local", factor, "2", "1", halved),
@@ -93,7 +117,13 @@ def causes() -> list[Cause]:
         (until, "weight", "ε H / 2S, the later image", "ε H / 4S", later),
         (since, "weight", "ε H / 4S", "ε H / 2S", earlier),
         ("A/2/a/expMech-delta", "records", "14 000 to 20 000", "1000 to 2000", wide),
-        ("B/1/b/expMech-delta", distance, "replaced records", "ℓ1, twice that", replaced),
+        (
+            "B/1/b/expMech-delta",
+            distance,
+            "replaced records",
+            "ℓ1, twice that",
+            replaced,
+        ),
         (f"B/4//{noise}", "clamp", "at 0 and n", "below only", newer),
         ("B/5//expMech-delta", "records", "30", "90", thirty),
         (f"B/5//{noise}", "records", "30", "90", clamped),

@@ -1,6 +1,8 @@
-"""How well released posteriors can be trusted: exact coverage and exact errors for k = 2.
+"""How well released posteriors can be trusted: exact coverage and exact errors for k =
+2.
 
-The analyst takes the release r for the truth (plug-in) or mixes over x by P(x | r) (noise-aware).
+The analyst takes the release r for the truth (plug-in) or mixes over x by P(x | r)
+(noise-aware).
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class BinaryRelease:
 
     @cached_property
     def likelihood(self) -> Array:
-        """P(r | x), rows x = 0 … n, columns r = 0 … n (counts of the first category)."""
+        """P(r | x), rows x = 0 … n, columns r = 0 … n (counts of the first
+        category)."""
         table = np.zeros((self.n + 1, self.n + 1))
         for x, row in enumerate(table):
             law = listed(self.mechanism.law([x, self.n - x], self.prior), "coverage")
@@ -73,26 +76,33 @@ class BinaryRelease:
         a, b = self._parameters
         for _ in range(45):
             middle = (low + high) / 2
-            mixed = (self.weights[:, None, :] * betainc(a, b, middle[:, :, None])).sum(axis=2)
+            mixed = (self.weights[:, None, :] * betainc(a, b, middle[:, :, None])).sum(
+                axis=2
+            )
             reached = mixed >= _edges(level)
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
         return high
 
     def coverage(self, level: float = 0.95) -> Reading:
-        """Return the probability that the interval contains theta, over prior, data and noise."""
+        """Return the probability that the interval contains theta, over prior, data and
+        noise.
+        """
         a, b = self._parameters
 
         def covered(intervals: Array) -> float:
             inside = betainc(a, b, intervals[:, 1:]) - betainc(a, b, intervals[:, :1])
             return float((self._joint * inside).sum())
 
-        plug_in: Array = betaincinv(a[:, None], b[:, None], _edges(level)).astype(np.float64)
+        plug_in: Array = betaincinv(a[:, None], b[:, None], _edges(level)).astype(
+            np.float64
+        )
         return Reading(covered(plug_in), covered(self.noise_aware_intervals(level)))
 
     @cached_property
     def _affinities(self) -> Array:
-        # BC between the mixture of r (rows) and Beta(prior + x) (columns), by Gauss's rule in phi
-        # with theta = sin^2 phi, where the integrands are smooth up to the ends.
+        # BC between the mixture of r (rows) and Beta(prior + x) (columns), by Gauss's
+        # rule in phi with theta = sin^2 phi, where the integrands are smooth up to the
+        # ends.
         at, parts = np.polynomial.legendre.leggauss(_NODES)
         phi = 0.25 * np.pi * (1.0 + at)
         theta = np.sin(phi) ** 2
@@ -103,11 +113,15 @@ class BinaryRelease:
         return np.asarray(np.sqrt(self.weights @ root) @ np.sqrt(root).T)
 
     def mean_error(self, power: int = 1) -> Reading:
-        """Return E[H^power] over prior, data and noise, H the distance to the true posterior."""
+        """Return E[H^power] over prior, data and noise, H the distance to the true
+        posterior.
+        """
         both = np.stack(self._parameters, axis=1)
         plug = hellinger(both[:, None, :], both[None, :, :])
         aware = np.sqrt(np.clip(1.0 - self._affinities, 0.0, 1.0))
-        plug_in, noise_aware = (float((self._joint * h**power).sum()) for h in (plug, aware))
+        plug_in, noise_aware = (
+            float((self._joint * h**power).sum()) for h in (plug, aware)
+        )
         return Reading(plug_in, noise_aware)
 
 

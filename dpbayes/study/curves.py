@@ -1,4 +1,6 @@
-"""A printed curve: its points, settings that predict them, how far it lies off, and its badge."""
+"""A printed curve: its points, settings that predict them, how far it lies off, and its
+badge.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from dpbayes import _validate
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.figures.boxes import Box
 from dpbayes.figures.lines import Curve
-from dpbayes.study.printed import Point, arrays, mechanism_name, plain_curve, published_points
+from dpbayes.study.printed import (
+    Point,
+    arrays,
+    mechanism_name,
+    plain_curve,
+    published_points,
+)
 from dpbayes.study.sampling import Distances, Expected, of_law
 
 Data = Callable[[str], tuple[ArrayLike, ArrayLike]]
@@ -35,10 +43,12 @@ FIVE = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A way to draw a curve: what the settings are, in words, and what they give at each x.
+    """A way to draw a curve: what the settings are, in words, and what they give at
+    each x.
 
-    `at(x)` is the law of the distance of one run, or a value that is not sampled; the printed
-    point is a statistic of `runs` runs. `whisker` is the reach of a box's whiskers.
+    `at(x)` is the law of the distance of one run, or a value that is not sampled; the
+    printed point is a statistic of `runs` runs. `whisker` is the reach of a box's
+    whiskers.
     """
 
     settings: str
@@ -47,17 +57,26 @@ class Drawing:
     whisker: float = 1.5
 
     def expected(self, x: str, statistic: str = "mean") -> Expected:
-        """Return the expectation of the printed statistic at x, and its Monte Carlo error."""
+        """Return the expectation of the printed statistic at x, and its Monte Carlo
+        error.
+        """
         return self.at(x).expected(statistic, self.runs, self.whisker)
 
-    def curve(self, xs: Sequence[int | str], statistic: str = "mean") -> NDArray[np.float64]:
+    def curve(
+        self, xs: Sequence[int | str], statistic: str = "mean"
+    ) -> NDArray[np.float64]:
         """Return expectations at several x, shape (m,)."""
         return np.array([self.expected(str(x), statistic).value for x in xs])
 
     def fit(self, points: Sequence[Point]) -> Fit:
-        """Return z of each point: its difference in combined Monte Carlo and reading errors."""
+        """Return z of each point: its difference in combined Monte Carlo and reading
+        errors.
+        """
         runs, whisker = self.runs, self.whisker
-        scores = (self.at(p.x).score(p.statistic, runs, p.y, p.y_error, whisker) for p in points)
+        scores = (
+            self.at(p.x).score(p.statistic, runs, p.y, p.y_error, whisker)
+            for p in points
+        )
         return Fit(tuple(scores))
 
 
@@ -69,7 +88,9 @@ def releases(
     runs: int = 1000,
     whisker: float = 1.5,
 ) -> Drawing:
-    """Return the drawing of a mechanism, or of a program that only has distances, on data(x)."""
+    """Return the drawing of a mechanism, or of a program that only has distances, on
+    data(x).
+    """
 
     @cache
     def at(x: str) -> Distances:
@@ -84,13 +105,17 @@ def releases(
 def values(settings: str, value: Callable[[str], float]) -> Drawing:
     """Return the drawing of a curve whose values are computed, not sampled."""
     one = np.ones(1)
-    return Drawing(settings, lru_cache(maxsize=None)(lambda x: Distances(value(x) * one, one)))
+    return Drawing(
+        settings, lru_cache(maxsize=None)(lambda x: Distances(value(x) * one, one))
+    )
 
 
 def boxed(x: str) -> tuple[list[int], list[float]]:
     """Return counts and prior of a label below a box, such as "5/5/5|prior 3"."""
     counts, _, prior = x.partition("|prior ")
-    whole = [_validate.integer("x", int(count), minimum=0) for count in counts.split("/")]
+    whole = [
+        _validate.integer("x", int(count), minimum=0) for count in counts.split("/")
+    ]
     return whole, [float(prior.split()[0]) if prior else 1.0] * len(whole)
 
 
@@ -102,7 +127,9 @@ class Fit:
 
     @property
     def rms(self) -> float:
-        """Root of the mean square of the scores; 1 is expected where the errors are right."""
+        """Root of the mean square of the scores; 1 is expected where the errors are
+        right.
+        """
         return float(np.sqrt(np.mean(np.square(self.scores))))
 
     @property
@@ -119,9 +146,9 @@ class Fit:
 class Series:
     """One curve, or one row of boxes, of a published figure with two ways to draw it.
 
-    `caption` follows the document (None where it states no settings), `drawn` the program that
-    drew the picture; `cause` says what differs, `commit` is where that program stands in the
-    authors' repository.
+    `caption` follows the document (None where it states no settings), `drawn` the
+    program that drew the picture; `cause` says what differs, `commit` is where that
+    program stands in the authors' repository.
     """
 
     document: str
@@ -140,7 +167,9 @@ class Series:
 
 @dataclass(frozen=True)
 class Judged:
-    """A series with its fits: under the document's settings, and under those it was drawn with."""
+    """A series with its fits: under the document's settings, and under those it was
+    drawn with.
+    """
 
     series: Series
     caption: Fit | None
@@ -155,8 +184,13 @@ class Judged:
 
     @property
     def fit(self) -> Fit:
-        """The fit that the badge rests on: the document's settings where these are met."""
-        return self.caption if self.caption is not None and self.caption.good else self.drawn
+        """The fit that the badge rests on: the document's settings where these are
+        met."""
+        return (
+            self.caption
+            if self.caption is not None and self.caption.good
+            else self.drawn
+        )
 
     @property
     def drawing(self) -> Drawing:
@@ -174,7 +208,9 @@ def judge(series: Series) -> Judged:
 
 @dataclass(frozen=True)
 class Published:
-    """The curves of one printed figure, each with its fit, in the order of the catalogue."""
+    """The curves of one printed figure, each with its fit, in the order of the
+    catalogue.
+    """
 
     title: str
     curves: tuple[Judged, ...]
@@ -188,30 +224,44 @@ class Published:
         """Return the sentence that the figure has a badge, and whether it has it."""
         sentence = f"{self.title} is {badge}: "
         met = [one.fit for one in self.curves if one.badge != NOT]
-        left = [plain_curve(one.series.curve) for one in self.curves if one.badge == NOT]
+        left = [
+            plain_curve(one.series.curve) for one in self.curves if one.badge == NOT
+        ]
         if badge == NOT:
-            sentence += f"no settings meet the points of {' and '.join(left) or 'no curve'}."
+            sentence += (
+                f"no settings meet the points of {' and '.join(left) or 'no curve'}."
+            )
         else:
             points = sum(len(one.fit.scores) for one in self.curves)
-            sentence += f"over its {points} points the root mean square of z is at most "
+            sentence += (
+                f"over its {points} points the root mean square of z is at most "
+            )
             sentence += f"{max((fit.rms for fit in met), default=0.0):.2f}."
         return sentence, self.badge == badge
 
     @property
     def scores(self) -> dict[str, tuple[float, ...]]:
-        """Z of every point under the settings it was drawn with, by the name of its curve."""
+        """Z of every point under the settings it was drawn with, by the name of its
+        curve.
+        """
         found: dict[str, tuple[float, ...]] = {}
         for one in self.curves:
             name = mechanism_name(one.series.curve)
             found[name] = found.get(name, ()) + one.drawn.scores
         return found
 
-    def circles(self, label: str | None = None, curve: str | None = None) -> list[Curve]:
+    def circles(
+        self, label: str | None = None, curve: str | None = None
+    ) -> list[Curve]:
         """Return the printed points of curves over a number, to be drawn beside them.
 
-        `label` is what they are called, by default the mechanism; `curve` picks one of them.
+        `label` is what they are called, by default the mechanism; `curve` picks one of
+        them.
         """
-        read = {mechanism_name(one.series.curve): arrays(one.series.points) for one in self.curves}
+        read = {
+            mechanism_name(one.series.curve): arrays(one.series.points)
+            for one in self.curves
+        }
         return [
             Curve(label or name, x, y, "reading", error)
             for name, (x, y, error) in read.items()
@@ -224,15 +274,21 @@ class Published:
         return {mechanism_name(one.curve): one.drawn.curve(sizes) for one in curves}
 
     def boxes(self, groups: Sequence[str]) -> list[Box]:
-        """Return the boxes as they were drawn, at the labels of the axis, with the printed points.
+        """Return the boxes as they were drawn, at the labels of the axis, with the
+        printed points.
 
-        Ends are the expected whiskers; each number is the expectation over the printed runs.
+        Ends are the expected whiskers; each number is the expectation over the printed
+        runs.
         """
         made, place = [], {group: number for number, group in enumerate(groups)}
         for series in (one.series for one in self.curves):
-            five = np.array([series.drawn.curve(groups, statistic) for statistic in FIVE])
+            five = np.array(
+                [series.drawn.curve(groups, statistic) for statistic in FIVE]
+            )
             read = [(place[p.x], p.y, p.y_error) for p in series.points if p.x in place]
-            made.append(Box(mechanism_name(series.curve), np.sort(five.T, axis=1), read))
+            made.append(
+                Box(mechanism_name(series.curve), np.sort(five.T, axis=1), read)
+            )
         return made
 
 

@@ -1,4 +1,5 @@
-"""Real counts shipped with the package; the book's data cards say where they come from."""
+"""Real counts shipped with the package; the book's data cards say where they come
+from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Mechanisms at the same (epsilon, delta): one release, many releases, and what any could reach."""
+"""Mechanisms at the same (epsilon, delta): one release, many releases, and what any
+could reach.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ HUGE = 10**10
 
 
 def bounded_geometric_width(epsilon: float, delta: float) -> int:
-    """Return the least m such that geometric noise cut to |z| <= m is (epsilon, delta)-private.
+    """Return the least m such that geometric noise cut to |z| <= m is (epsilon,
+    delta)-private.
 
-    P(z) is proportional to q^|z|, q = e^-epsilon, on -m … m. A neighbour misses one outcome, the
-    outermost, and every other ratio is at most e^epsilon, so delta(epsilon) = P(Z = m) exactly:
-    q^m (1 - q) / (1 + q - 2 q^(m+1)). Book: `thm-bounded-geometric`.
+    P(z) is proportional to q^|z|, q = e^-epsilon, on -m … m. A neighbour misses one
+    outcome, the outermost, and every other ratio is at most e^epsilon, so
+    delta(epsilon) = P(Z = m) exactly: q^m (1 - q) / (1 + q - 2 q^(m+1)). Book:
+    `thm-bounded-geometric`.
     """
     e, q, m = epsilon, float(np.exp(-epsilon)), 0
     # The left side is -ln P(Z = m); expm1 keeps the digits of small epsilon.
@@ -34,9 +38,9 @@ def bounded_geometric_width(epsilon: float, delta: float) -> int:
 def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
     """Return P(loss = -epsilon), P(0), P(epsilon) of one lattice release, shape (3,).
 
-    The loss of neighbours x, x + e_j - e_i is (epsilon/2) (|z_i - 1| - |z_i| + |z_j + 1| - |z_j|).
-    P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from P(loss = 0), which is
-    P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
+    The loss of neighbours x, x + e_j - e_i is (epsilon/2) (|z_i - 1| - |z_i| + |z_j +
+    1| - |z_j|). P(loss = -epsilon) = e^-epsilon P(loss = epsilon) gives all three from
+    P(loss = 0), which is P(z_i >= 1, z_j >= 0) + P(z_i <= 0, z_j <= -1).
     """
     q = float(np.exp(-0.5 * epsilon))
     # e^(-epsilon t) t^(k-1) is below 1e-30 of its sum from here on.
@@ -45,8 +49,8 @@ def lattice_loss_masses(k: int, epsilon: float) -> NDArray[np.float64]:
     others[top] = 1.0
     for _ in range(k - 2):
         others = _spread(others, q)
-    # The pair has sum t: t q^t is its weight with z_i >= 1 and z_j >= 0, and all pairs together
-    # weigh (|t| + (1 + q^2) / (1 - q^2)) q^|t|.
+    # The pair has sum t: t q^t is its weight with z_i >= 1 and z_j >= 0, and all pairs
+    # together weigh (|t| + (1 + q^2) / (1 - q^2)) q^|t|.
     t = np.arange(-top, top + 1)
     power = q ** np.abs(t)
     still = 2.0 * float((np.maximum(t, 0) * power * others).sum())
@@ -64,7 +68,9 @@ def _spread(table: NDArray[np.float64], q: float) -> NDArray[np.float64]:
 
 
 def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
-    """Return the exact delta(epsilon) of `releases` lattice releases of parameter `each`."""
+    """Return the exact delta(epsilon) of `releases` lattice releases of parameter
+    `each`.
+    """
     one, total = lattice_loss_masses(k, each), np.ones(1)
     for _ in range(releases):
         total = np.convolve(total, one)
@@ -75,7 +81,8 @@ def lattice_delta(k: int, each: float, releases: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=512)
 def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
-    """Return the largest parameter of each of `releases` lattice releases, (epsilon, delta) in all.
+    """Return the largest parameter of each of `releases` lattice releases, (epsilon,
+    delta) in all.
 
     At least epsilon / releases, which needs no delta; none above epsilon is looked for.
     """
@@ -92,7 +99,8 @@ def lattice_share(k: int, epsilon: float, delta: float, releases: int) -> float:
 def shared_budget(
     k: int, epsilon: float, delta: float, releases: ArrayLike
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the large-n mean distance of each of T `releases` (m,), over that of a single one.
+    """Return the large-n mean distance of each of T `releases` (m,), over that of a
+    single one.
 
     "lattice" and "gauss" (m,), both calibrated by exact composition; equal shares.
     """
@@ -109,10 +117,14 @@ def shared_budget(
     return {"lattice": np.array(lattice), "gauss": np.array(gauss)}
 
 
-def first_gaussian_win(k: int, epsilon: float, delta: float, largest: int = 200) -> int | None:
-    """Return a T at which Gaussian noise is smaller and at T - 1 is not; None if not at `largest`.
+def first_gaussian_win(
+    k: int, epsilon: float, delta: float, largest: int = 200
+) -> int | None:
+    """Return a T at which Gaussian noise is smaller and at T - 1 is not; None if not at
+    `largest`.
 
-    The means are those of `shared_budget`; T is the least one if the order changes once.
+    The means are those of `shared_budget`; T is the least one if the order changes
+    once.
     """
 
     def wins(t: int) -> bool:

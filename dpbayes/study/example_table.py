@@ -1,7 +1,9 @@
-"""A made-up table of people, and what a release of it would look like: for pages, never for use.
+"""A made-up table of people, and what a release of it would look like: for pages, never
+for use.
 
-The draw here is seeded so that a page can be rebuilt. Whoever knows the seed can take the noise
-off; a real release goes through `dpbayes.tables.release.release_table`, which has no seed.
+The draw here is seeded so that a page can be rebuilt. Whoever knows the seed can take
+the noise off; a real release goes through `dpbayes.tables.release.release_table`, which
+has no seed.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class SeededBits:
         self._rng = _validate.generator("rng", rng)
 
     def bits(self, count: int) -> int:
-        return int.from_bytes(self._rng.bytes((count + 7) // 8), "little") >> (-count % 8)
+        return int.from_bytes(self._rng.bytes((count + 7) // 8), "little") >> (
+            -count % 8
+        )
 
 
 def _write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
@@ -70,7 +74,8 @@ prior = 1
 
 @dataclass(frozen=True)
 class Example:
-    """A made-up table released as its plan says: `truth` (k,), the draw and its report."""
+    """A made-up table released as its plan says: `truth` (k,), the draw and its
+    report."""
 
     plan: Plan
     truth: NDArray[np.int64]
@@ -94,16 +99,19 @@ class ShownReport:
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe title="Report of the example release" sandbox="" loading="lazy" '
+            '<iframe title="Report of the example release" sandbox="" loading="lazy" '
             f'style="width:100%;height:{HEIGHT}px;border:1px solid #8888" '
             f'srcdoc="{html.escape(self.page)}"></iframe>'
         )
 
 
-def example(rows: int, epsilon: str, mechanism: str, rng: np.random.Generator) -> Example:
+def example(
+    rows: int, epsilon: str, mechanism: str, rng: np.random.Generator
+) -> Example:
     """Return the release of a made-up table of `rows` people, drawn from seeded bits.
 
-    `epsilon` is decimal text, `mechanism` the name of one with a proved guarantee and a sampler.
+    `epsilon` is decimal text, `mechanism` the name of one with a proved guarantee and a
+    sampler.
     """
     size = _validate.integer("rows", rows, minimum=1)
     table_rng, draw_rng = rng.spawn(2)

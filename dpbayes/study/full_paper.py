@@ -1,4 +1,6 @@
-"""Document D, the full paper: Figures 1 to 7, under their captions and as they were drawn."""
+"""Document D, the full paper: Figures 1 to 7, under their captions and as they were
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,15 @@ from dpbayes.study.printed import RawMean, all_points
 from dpbayes.study.programs import SequentialLaplace, given_beta, given_global
 from dpbayes.study.scores import score_changes
 
-METRIC_CAUSE = "the distance of the program: ln of the total divides where lnGamma is subtracted"
+METRIC_CAUSE = (
+    "the distance of the program: ln of the total divides where lnGamma is subtracted"
+)
 DELTA_CAUSE = "; the curve is expMech-delta, not the mechanism of Definition 4"
-DEFINED = {"lapMech": "lapMech", "ilapMech": "ilapMech", "expMech-delta": "expMech-smooth"}
+DEFINED = {
+    "lapMech": "lapMech",
+    "ilapMech": "ilapMech",
+    "expMech-delta": "expMech-smooth",
+}
 """Curves of Figures 5 and 6, and what they are by the text."""
 
 
@@ -32,12 +40,15 @@ def at_shares(*shares: float) -> Data:
 
 
 def ninety_percent(x: str) -> tuple[ArrayLike, ArrayLike]:
-    """Return the data of D's Figure 6a at "x records": three shares of 0.3, which make 0.9 x."""
+    """Return the data of D's Figure 6a at "x records": three shares of 0.3, which make
+    0.9 x.
+    """
     return [round(0.3 * int(x))] * 3, [1.0] * 3
 
 
 def quarters(x: str) -> tuple[ArrayLike, ArrayLike]:
-    """Return the data of D's Figure 6b at "x records": four whole parts of a quarter."""
+    """Return the data of D's Figure 6b at "x records": four whole parts of a
+    quarter."""
     return [int(0.25 * int(x))] * 4, [1.0] * 4
 
 
@@ -48,7 +59,9 @@ def slipped_delta(epsilon: float) -> Mechanism:
 
 
 def change_of(counts: ArrayLike, prior: ArrayLike) -> Callable[[str], float]:
-    """Return the largest one-sided change of the score as a function of a label "31/12/7"."""
+    """Return the largest one-sided change of the score as a function of a label
+    "31/12/7".
+    """
 
     @lru_cache(maxsize=1)
     def table() -> dict[str, float]:
@@ -59,8 +72,12 @@ def change_of(counts: ArrayLike, prior: ArrayLike) -> Callable[[str], float]:
     return lambda x: table()[x]
 
 
-def loss_next_to_the_corners(divisor: float | None, metric: str) -> Callable[[str], float]:
-    """Return the actual epsilon of expMech-smooth at x records, over pairs next to the corners."""
+def loss_next_to_the_corners(
+    divisor: float | None, metric: str
+) -> Callable[[str], float]:
+    """Return the actual epsilon of expMech-smooth at x records, over pairs next to the
+    corners.
+    """
     return lambda x: _corner_loss(divisor, metric, int(x))
 
 
@@ -73,16 +90,24 @@ def _corner_loss(divisor: float | None, metric: str, n: int) -> float:
 def probabilities_of_distances(
     program: Mechanism, counts: ArrayLike, metric: Metric
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distinct distances of the outputs, increasing, and the probability of each."""
-    law = listed(program.law(counts, np.ones(np.size(counts))), "the probability of a distance")
+    """Return the distinct distances of the outputs, increasing, and the probability of
+    each.
+    """
+    law = listed(
+        program.law(counts, np.ones(np.size(counts))), "the probability of a distance"
+    )
     return law.distance_distribution(metric)
 
 
 def mass_at(
     program: Mechanism, counts: ArrayLike, metric: Metric = hellinger_published
 ) -> Callable[[str], float]:
-    """Return P[H = c] as a function of c, at the candidates' distance that is next to it."""
-    table = lru_cache(maxsize=1)(lambda: probabilities_of_distances(program, counts, metric))
+    """Return P[H = c] as a function of c, at the candidates' distance that is next to
+    it.
+    """
+    table = lru_cache(maxsize=1)(
+        lambda: probabilities_of_distances(program, counts, metric)
+    )
 
     def value(x: str) -> float:
         distances, masses = table()
@@ -95,7 +120,9 @@ def six_mechanisms(epsilon: float, k: int) -> dict[str, Mechanism]:
     """Return the six mechanisms of D's Figures 3 and 4 as they were drawn."""
     return {
         "expMech": given_global(epsilon),
-        "expMech-local": mechanism("expMech-local", epsilon, metric="published", divisor=1.0),
+        "expMech-local": mechanism(
+            "expMech-local", epsilon, metric="published", divisor=1.0
+        ),
         "M_H gamma (star)": mechanism("expMech-smooth", epsilon, metric="published"),
         "M_H smooth (circle)": given_beta(epsilon),
         "lapMech": SequentialLaplace(epsilon, float(k)),
@@ -112,7 +139,9 @@ HOW = {
     "M_H smooth (circle)": ", β = 0.01 as a number",
 }
 WHY = {
-    "expMech": "GS = sqrt(1 - π/4), the true distance of one record, with published scores",
+    "expMech": (
+        "GS = sqrt(1 - π/4), the true distance of one record, with published scores"
+    ),
     "expMech-local": "the exponent lacks the factor 2; " + METRIC_CAUSE,
     "M_H gamma (star)": METRIC_CAUSE,
     "M_H smooth (circle)": "β = 0.01 given, weight ε H / 4S; " + METRIC_CAUSE,
@@ -127,7 +156,9 @@ PROBABILITIES: Mapping[tuple[str, str], tuple[float, list[int], float, str]] = {
     ("4", "a"): (5.0, [500, 500], 5.0, "9f4e223"),
     ("4", "b"): (5.0, [5000, 5000], 5.0, "9f4e223"),
 }
-"""Figures 3 and 4: epsilon and counts as drawn, epsilon of the caption, commit of the program."""
+"""Figures 3 and 4: epsilon and counts as drawn, epsilon of the caption, commit of the
+program.
+"""
 
 
 def _sensitivities() -> list[Series]:
@@ -140,11 +171,20 @@ def _sensitivities() -> list[Series]:
 
     said = values("hellinger distance, n = 99", along(hellinger))
     done = values("published distance, n = 99", along(hellinger_published))
-    first = Series("D", "1", "", "H(beta(a+1 b);beta(a b+1))", said, done, METRIC_CAUSE, "90d6440")
-    words = "x = (10, 20, 30), prior (2, 2, 2), neighbours x + e_i - e_j with i < j only"
+    first = Series(
+        "D", "1", "", "H(beta(a+1 b);beta(a b+1))", said, done, METRIC_CAUSE, "90d6440"
+    )
+    words = (
+        "x = (10, 20, 30), prior (2, 2, 2), neighbours x + e_i - e_j with i < j only"
+    )
     change = values(words, change_of((10, 20, 30), (2.0, 2.0, 2.0)))
-    cause = "no settings are stated; half of the neighbours are tried, in the true distance"
-    return [first, Series("D", "2", "", "max score change", None, change, cause, "efeea40")]
+    cause = (
+        "no settings are stated; half of the neighbours are tried, in the true distance"
+    )
+    return [
+        first,
+        Series("D", "2", "", "max score change", None, change, cause, "efeea40"),
+    ]
 
 
 def _probabilities(panel: tuple[str, str]) -> list[Series]:
@@ -154,13 +194,19 @@ def _probabilities(panel: tuple[str, str]) -> list[Series]:
     said = f"Hellinger distance, ε = {epsilon:g}, x = {tuple(map(int, stated))}"
     done = f"published distance, ε = {drawn_epsilon:g}, x = {tuple(counts)}"
     other = f"ε = {drawn_epsilon:g}; " if drawn_epsilon != epsilon else ""
-    read = {p.curve for p in all_points() if (p.document, p.figure, p.panel) == ("D", *panel)}
+    read = {
+        p.curve
+        for p in all_points()
+        if (p.document, p.figure, p.panel) == ("D", *panel)
+    }
     for curve, program in six_mechanisms(drawn_epsilon, k).items():
         if curve in read:
             defined = mechanism(STATED.get(curve, curve), epsilon)
             right = values(said, mass_at(defined, stated, hellinger))
             drawn = values(done + HOW.get(curve, ""), mass_at(program, counts))
-            found.append(Series("D", *panel, curve, right, drawn, other + WHY[curve], commit))
+            found.append(
+                Series("D", *panel, curve, right, drawn, other + WHY[curve], commit)
+            )
     return found
 
 
@@ -174,7 +220,9 @@ def _means(
     **options: Any,
 ) -> list[Series]:
     # Curves of mean distances: `drawn` has the words and the program of each.
-    said = partial(releases, "Hellinger distance, ε = 1, expMech-smooth of Definition 4, 1000 runs")
+    said = partial(
+        releases, "Hellinger distance, ε = 1, expMech-smooth of Definition 4, 1000 runs"
+    )
     return [
         Series(
             "D", *panel, curve, said(mechanism(DEFINED[curve], 1.0), stated),
@@ -197,8 +245,15 @@ def _growth() -> list[Series]:
     }
     words = "published distance, ε = 1, 500 runs"
     four = {curve: (words, program) for curve, (_, program) in three.items()}
-    four["lapMech"] = ("published distance, noise 3/ε, ε = 1, 500 runs", three["lapMech"][1])
-    even, third, quarter = at_shares(0.5, 0.5), at_shares(0.3, 0.3, 0.4), at_shares(*[0.25] * 4)
+    four["lapMech"] = (
+        "published distance, noise 3/ε, ε = 1, 500 runs",
+        three["lapMech"][1],
+    )
+    even, third, quarter = (
+        at_shares(0.5, 0.5),
+        at_shares(0.3, 0.3, 0.4),
+        at_shares(*[0.25] * 4),
+    )
     causes = (
         "ε = 0.8, as the picture's first file name says; ",
         "shares that sum to 0.9: 90 records at 100; ",
@@ -213,10 +268,15 @@ def _growth() -> list[Series]:
 
 
 def _priors() -> list[Series]:
-    words = "published distance, ε = 1, δ = 10⁻⁸, whiskers of 1.2 interquartile ranges, 1000 runs"
+    words = (
+        "published distance, ε = 1, δ = 10⁻⁸, whiskers of 1.2 interquartile ranges,"
+        " 1000 runs"
+    )
     drawn = {name: (words, mechanism(name, 1.0)) for name in ("lapMech", "ilapMech")}
     drawn["expMech-delta"] = (words, slipped_delta(1.0))
-    return _means(("6", "prior"), boxed, boxed, drawn, METRIC_CAUSE, "90d6440", whisker=1.2)
+    return _means(
+        ("6", "prior"), boxed, boxed, drawn, METRIC_CAUSE, "90d6440", whisker=1.2
+    )
 
 
 def _losses() -> list[Series]:
@@ -230,21 +290,36 @@ def _losses() -> list[Series]:
     cause = METRIC_CAUSE + "; only pairs next to the corners"
     later = "weight ε H / 2S; " + cause
     return [
-        Series("D", "7", "until-3978d2b", "actual epsilon", caption, until, cause, "90d6440"),
-        Series("D", "7", "from-3978d2b", "actual epsilon", caption, since, later, "3978d2b"),
+        Series(
+            "D",
+            "7",
+            "until-3978d2b",
+            "actual epsilon",
+            caption,
+            until,
+            cause,
+            "90d6440",
+        ),
+        Series(
+            "D", "7", "from-3978d2b", "actual epsilon", caption, since, later, "3978d2b"
+        ),
     ]
 
 
 def paper_series() -> list[Series]:
     """Return the series of D's figures."""
-    probabilities = [series for panel in PROBABILITIES for series in _probabilities(panel)]
+    probabilities = [
+        series for panel in PROBABILITIES for series in _probabilities(panel)
+    ]
     return [*_sensitivities(), *probabilities, *_growth(), *_priors(), *_losses()]
 
 
 def probabilities_as_drawn(
     figure: str, panel: str, shown: int
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return the nearest distances and their probabilities of each curve of a panel as drawn."""
+    """Return the nearest distances and their probabilities of each curve of a panel as
+    drawn.
+    """
     epsilon, counts, _, _ = PROBABILITIES[figure, panel]
     found = {
         name: probabilities_of_distances(one, counts, hellinger_published)
@@ -254,8 +329,14 @@ def probabilities_as_drawn(
 
 
 def raw_drawing(raw: RawMean) -> Drawing:
-    """Return the drawing of a mean of the authors' raw runs: Figures 5 and 6a at epsilon 1."""
+    """Return the drawing of a mean of the authors' raw runs: Figures 5 and 6a at
+    epsilon 1.
+    """
     data = at_shares(0.5, 0.5) if raw.k == 2 else at_shares(0.3, 0.3, 0.4)
-    noise = SequentialLaplace(1.0, float(raw.k if raw.mechanism == "lapMech" else raw.k - 1))
+    noise = SequentialLaplace(
+        1.0, float(raw.k if raw.mechanism == "lapMech" else raw.k - 1)
+    )
     used = slipped_delta(1.0) if raw.mechanism == "expMech-delta" else noise
-    return releases("published distance, ε = 1", used, data, hellinger_published, raw.runs)
+    return releases(
+        "published distance, ε = 1", used, data, hellinger_published, raw.runs
+    )

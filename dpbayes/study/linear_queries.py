@@ -1,4 +1,5 @@
-"""What only the pages on document E need: the worked example and the posterior given all answers.
+"""What only the pages on document E need: the worked example and the posterior given
+all answers.
 
 With one unknown the posterior is exact, over a whole history it is sampled.
 """
@@ -27,7 +28,9 @@ _WARM_UP = 50  # draws that are thrown away
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """Counts x (9,), history H (6, 9), budgets alpha, scales and answers y (6,), query q (9,)."""
+    """Counts x (9,), history H (6, 9), budgets alpha, scales and answers y (6,), query
+    q (9,).
+    """
 
     x: NDArray[np.int64]
     H: Array
@@ -41,12 +44,21 @@ class WorkedExample:
 
 
 def worked_example() -> WorkedExample:
-    """Return three age groups by three income groups, with six answered queries and a new one.
+    """Return three age groups by three income groups, with six answered queries and a
+    new one.
 
-    The axes and the tax query follow E, section 2.4, whose numbers are lost; the rest is ours.
+    The axes and the tax query follow E, section 2.4, whose numbers are lost; the rest
+    is ours.
     """
     grid = np.zeros((6, 3, 3))
-    grid[0], grid[1, 0], grid[2, 1], grid[3, :, 1:], grid[4, 2], grid[5, :, 0] = 1, 1, 1, 2, 1, 1
+    grid[0], grid[1, 0], grid[2, 1], grid[3, :, 1:], grid[4, 2], grid[5, :, 0] = (
+        1,
+        1,
+        1,
+        2,
+        1,
+        1,
+    )
     H, alpha = grid.reshape(6, 9), np.array([0.05, 0.1, 0.1, 0.2, 0.1, 0.05])
     return WorkedExample(
         x=_validate.frozen(np.array([10, 21, 37, 20, 0, 0, 53, 0, 0], dtype=np.int64)),
@@ -60,7 +72,8 @@ def worked_example() -> WorkedExample:
 
 @dataclass(frozen=True)
 class OneUnknown:
-    """A density whose logarithm is linear between `points` (k,) and has these `heights` (k,).
+    """A density whose logarithm is linear between `points` (k,) and has these `heights`
+    (k,).
 
     At the ends it is e^-60 of its value at the outermost answers.
     """
@@ -70,7 +83,9 @@ class OneUnknown:
 
     def cdf(self, theta: float) -> float:
         """Return P(unknown <= theta | y)."""
-        t = float(np.clip(_validate.real("theta", theta), self.points[0], self.points[-1]))
+        t = float(
+            np.clip(_validate.real("theta", theta), self.points[0], self.points[-1])
+        )
         height = float(np.interp(t, self.points, self.heights))
         before = int(np.searchsorted(self.points, t))
         below = _masses(
@@ -83,11 +98,15 @@ class OneUnknown:
         return self.cdf(high) - self.cdf(low)
 
     def quantile(self, probability: float) -> float:
-        """Return the theta with cdf(theta) = probability, for probabilities of at least 1e-12."""
+        """Return the theta with cdf(theta) = probability, for probabilities of at least
+        1e-12.
+        """
         p = _validate.open_unit("probability", probability)
         low, high = self.points[[0, -1]]
         return float(
-            brentq(lambda theta: self.cdf(theta) - p, low, high, xtol=1e-15 * (high - low))
+            brentq(
+                lambda theta: self.cdf(theta) - p, low, high, xtol=1e-15 * (high - low)
+            )
         )
 
     def interval(self, delta: float) -> Interval:
@@ -99,14 +118,18 @@ class OneUnknown:
 def _masses(points: Array, heights: Array) -> Array:
     """Return the integral of exp(height) between neighbouring points."""
     larger = np.maximum(heights[:-1], heights[1:])
-    return np.asarray(np.diff(points) * np.exp(larger) * exprel(-np.abs(np.diff(heights))))
+    return np.asarray(
+        np.diff(points) * np.exp(larger) * exprel(-np.abs(np.diff(heights)))
+    )
 
 
 def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
-    """Return the posterior of theta given answers y_i = theta + Laplace noise of scale b_i.
+    """Return the posterior of theta given answers y_i = theta + Laplace noise of scale
+    b_i.
 
-    Under a flat prior it is proportional to exp(-sum |y_i - theta| / b_i). Source: E, equation 5
-    with the model of equations 9 and 10; the exact form is ours. Book: `thm-one-unknown`.
+    Under a flat prior it is proportional to exp(-sum |y_i - theta| / b_i). Source: E,
+    equation 5 with the model of equations 9 and 10; the exact form is ours. Book:
+    `thm-one-unknown`.
     """
     answers = shaped("y", y, "m")
     b = shaped("scales", _validate.positive_array("scales", scales), answers.size)
@@ -117,7 +140,9 @@ def posterior_one_unknown(y: ArrayLike, scales: ArrayLike) -> OneUnknown:
     points = np.concatenate([[points[0] - reach], points, [points[-1] + reach]])
     slopes = steepest - 2.0 * np.concatenate([[0.0], np.cumsum(bends)[:-1], [steepest]])
     heights = np.concatenate([[0.0], np.cumsum(slopes * np.diff(points))])
-    return OneUnknown(_validate.frozen(points), _validate.frozen(heights - heights.max()))
+    return OneUnknown(
+        _validate.frozen(points), _validate.frozen(heights - heights.max())
+    )
 
 
 def posterior_draws(
@@ -128,15 +153,17 @@ def posterior_draws(
     draws: int,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Return draws (batch, draws) of q x given all answers, and their conditional means (batch,).
+    """Return draws (batch, draws) of q x given all answers, and their conditional means
+    (batch,).
 
-    A Laplace variable of scale b is a normal one whose variance tau is exponential with mean 2 b^2.
-    Given the variances the cells are normal; given the cells, b^2 / tau is inverse Gaussian with
-    mean b / |residual| and shape 1. The two are drawn in turn, under a flat prior on what the
-    history says anything about.
+    A Laplace variable of scale b is a normal one whose variance tau is exponential with
+    mean 2 b^2. Given the variances the cells are normal; given the cells, b^2 / tau is
+    inverse Gaussian with mean b / |residual| and shape 1. The two are drawn in turn,
+    under a flat prior on what the history says anything about.
 
-    `H` (m, cells); `scales` (m,); `y` (batch, m); `q` (cells,) estimable from H. Source: E,
-    equation 5 applied to the full history; the sampler is ours. Book: `thm-full-posterior`.
+    `H` (m, cells); `scales` (m,); `y` (batch, m); `q` (cells,) estimable from H.
+    Source: E, equation 5 applied to the full history; the sampler is ours. Book:
+    `thm-full-posterior`.
     """
     _validate.generator("rng", rng)
     steps = _validate.integer("draws", draws, 1)
@@ -146,7 +173,10 @@ def posterior_draws(
     for row in shaped("H", H, "m", "cells"):
         factor = factor.append(row, 1.0) if row.any() else factor
     b = best.scales
-    scaled, direction = np.asarray(H) @ factor.Z.T / b[:, None], factor.Z @ np.asarray(q)
+    scaled, direction = (
+        np.asarray(H) @ factor.Z.T / b[:, None],
+        factor.Z @ np.asarray(q),
+    )
     data = np.atleast_2d(_validate.real_array("y", y)) / b
     theta, mean = np.empty((steps, data.shape[0])), np.zeros(data.shape[0])
     mixing = np.ones_like(data)
@@ -165,9 +195,12 @@ def posterior_draws(
 def _mixing(residuals: Array, rng: np.random.Generator) -> Array:
     """Return draws of b^2 / tau, inverse Gaussian with mean 1/|residual| and shape 1.
 
-    The smaller root is a quotient: the textbook difference loses every digit at a large mean.
+    The smaller root is a quotient: the textbook difference loses every digit at a large
+    mean.
     """
-    mean = 1.0 / np.maximum(np.abs(residuals), 1e-8)  # nearer to 0 nothing moves noticeably
+    mean = 1.0 / np.maximum(
+        np.abs(residuals), 1e-8
+    )  # nearer to 0 nothing moves noticeably
     chi = mean * rng.standard_normal(mean.shape) ** 2
     root = mean / (1.0 + 0.5 * chi + np.sqrt(chi + 0.25 * chi * chi))
     take_small = rng.random(mean.shape) * (mean + root) <= mean
@@ -175,14 +208,17 @@ def _mixing(residuals: Array, rng: np.random.Generator) -> Array:
 
 
 def squared_error(approximation: MassVector, law: NoiseLaw) -> float:
-    """Return sum_k (u_k - p_k)^2 against the exact masses, cells outside both vectors left out."""
+    """Return sum_k (u_k - p_k)^2 against the exact masses, cells outside both vectors
+    left out.
+    """
     half = max(approximation.half_length, math.ceil(law.half_width(1e-12)))
     difference = approximation.resized(half) - exact_masses(law, half).masses
     return float(difference @ difference)
 
 
 def recorded_times() -> dict[str, Array]:
-    """Return the sizes and times that `make bench` last recorded, one array a column."""
+    """Return the sizes and times that `make bench` last recorded, one array a
+    column."""
     path = files("dpbayes") / "data" / "noise-law-times.csv"
     header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
     return dict(zip(header, np.array(rows, dtype=np.float64).T, strict=True))

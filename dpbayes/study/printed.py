@@ -1,4 +1,5 @@
-"""The points read off the printed pictures, and means of raw runs the authors once published.
+"""The points read off the printed pictures, and means of raw runs the authors once
+published.
 
 Points are compared with finished computations, never put into one.
 """
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 class Point:
     """One reading: a statistic `y` of a curve at `x`, with one standard reading error.
 
-    `x` is what stands below the axis: a number of records, a data set such as "5/5/5|prior 3",
-    or a distance. `statistic` is "mean", a quartile, a whisker, or "value" where nothing was
-    sampled.
+    `x` is what stands below the axis: a number of records, a data set such as
+    "5/5/5|prior 3", or a distance. `statistic` is "mean", a quartile, a whisker, or
+    "value" where nothing was sampled.
     """
 
     document: str
@@ -57,7 +58,9 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "max score change": ("largest change of the score", "largest change of the score"),
     "actual epsilon": ("actual ε", "actual ε"),
 }
-"""Curves whose name in a legend or a program is no plain one: in sentences, and in figures."""
+"""Curves whose name in a legend or a program is no plain one: in sentences, and in
+figures.
+"""
 
 
 def plain_curve(curve: str) -> str:
@@ -66,7 +69,9 @@ def plain_curve(curve: str) -> str:
 
 
 def mechanism_name(curve: str) -> str:
-    """Return what a curve is called in a figure: the mechanism that it is, where it is one."""
+    """Return what a curve is called in a figure: the mechanism that it is, where it is
+    one.
+    """
     return NAMES.get(curve, (curve, curve))[1]
 
 
@@ -84,29 +89,45 @@ def all_points() -> tuple[Point, ...]:
         named = "mean" if statistic.startswith("mean") or not statistic else statistic
         place = row["document"], row["figure"], row["panel"], curve
         if row["method"] == "raster":
-            found.append(Point(*place, named, row["x"], float(row["y"]), float(row["y_error"])))
+            found.append(
+                Point(*place, named, row["x"], float(row["y"]), float(row["y_error"]))
+            )
     return tuple(found)
 
 
-def published_points(document: str, figure: str, panel: str, curve: str) -> tuple[Point, ...]:
-    """Return the points of one curve, in the order of the axis. Book: `published-points`."""
+def published_points(
+    document: str, figure: str, panel: str, curve: str
+) -> tuple[Point, ...]:
+    """Return the points of one curve, in the order of the axis. Book:
+    `published-points`.
+    """
     place = (document, figure, panel, curve)
-    return tuple(p for p in all_points() if (p.document, p.figure, p.panel, p.curve) == place)
+    return tuple(
+        p for p in all_points() if (p.document, p.figure, p.panel, p.curve) == place
+    )
 
 
 def arrays(
     points: Sequence[Point],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return x, y and the reading errors of points whose x is a number, shape (m,) each."""
-    x, y, errors = np.array([(float(p.x), p.y, p.y_error) for p in points]).reshape(-1, 3).T
+    """Return x, y and the reading errors of points whose x is a number, shape (m,)
+    each.
+    """
+    x, y, errors = (
+        np.array([(float(p.x), p.y, p.y_error) for p in points]).reshape(-1, 3).T
+    )
     return x, y, errors
 
 
 @lru_cache(maxsize=1)
 def raw_means() -> tuple[RawMean, ...]:
-    """Return the means of the authors' raw runs of D's Figures 5 and 6a, run again at epsilon 1."""
+    """Return the means of the authors' raw runs of D's Figures 5 and 6a, run again at
+    epsilon 1.
+    """
     rows = _table("authors-raw-means.csv")
     return tuple(
-        RawMean(int(r["k"]), int(r["n"]), r["mechanism"], int(r["runs"]), float(r["mean"]))
+        RawMean(
+            int(r["k"]), int(r["n"]), r["mechanism"], int(r["runs"]), float(r["mean"])
+        )
         for r in rows
     )

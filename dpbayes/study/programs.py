@@ -1,6 +1,8 @@
-"""Laws of the programs behind the printed pictures, where these are not the papers' mechanisms.
+"""Laws of the programs behind the printed pictures, where these are not the papers'
+mechanisms.
 
-Nothing here is a mechanism to use; the page on captions and drawings names the differences.
+Nothing here is a mechanism to use; the page on captions and drawings names the
+differences.
 """
 
 from __future__ import annotations
@@ -30,16 +32,19 @@ from dpbayes.study.sampling import Distances, ranked
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-GLOBAL_AS_DRAWN = float(np.sqrt(1.0 - np.pi / 4.0))  # given to D's programs: that of one record
+GLOBAL_AS_DRAWN = float(
+    np.sqrt(1.0 - np.pi / 4.0)
+)  # given to D's programs: that of one record
 LARGEST_LISTED = 200_000
 _TAIL = 23.0
 
 
 def neighbour_affinity(parameters: ArrayLike, one_sided: bool = False) -> Array:
-    """Return ln BC of the farthest neighbour of each row of Dirichlet parameters, shape (N,).
+    """Return ln BC of the farthest neighbour of each row of Dirichlet parameters, shape
+    (N,).
 
-    The programs move one unit between two *parameters*, where the papers move a record between two
-    *counts*; `one_sided` takes it from a later category only.
+    The programs move one unit between two *parameters*, where the papers move a record
+    between two *counts*; `one_sided` takes it from a later category only.
     """
     a = np.atleast_2d(_validate.positive_array("parameters", parameters))
     losing = np.full(a.shape, np.inf)
@@ -55,7 +60,9 @@ def neighbour_affinity(parameters: ArrayLike, one_sided: bool = False) -> Array:
 
 @dataclass(frozen=True)
 class WeightedBy:
-    """Weights exp(-rate H) over all histograms of `records` records, of as many as x by default."""
+    """Weights exp(-rate H) over all histograms of `records` records, of as many as x by
+    default.
+    """
 
     name: str
     epsilon: float
@@ -70,7 +77,9 @@ class WeightedBy:
         log_bc = log_affinity_of_outputs(alpha, x, outputs)
         scores = distance_from_log_affinity(log_bc, exponent)
         logs = normalised(-self.rate(x, alpha, outputs) * scores)
-        return FiniteLaw(alpha, x, outputs, logs, 0.0, distance_from_log_affinity(log_bc))
+        return FiniteLaw(
+            alpha, x, outputs, logs, 0.0, distance_from_log_affinity(log_bc)
+        )
 
 
 def _gamma(outputs: Whole, epsilon: float, delta: float) -> float:
@@ -89,32 +98,44 @@ def _smooth(
     # max of LS(r) exp(-rate |x - r|_1) over the outputs r and x itself.
     exponent = affinity_exponent(metric, float(prior.sum() + outputs[0].sum()))
     rows = np.vstack((x, outputs))
-    local = distance_from_log_affinity(neighbour_affinity(prior + rows, one_sided), exponent)
+    local = distance_from_log_affinity(
+        neighbour_affinity(prior + rows, one_sided), exponent
+    )
     return float((local * np.exp(-rate * np.abs(rows - x).sum(axis=1))).max())
 
 
-def drafted_delta(epsilon: float, delta: float, records: int | None = None) -> WeightedBy:
-    """Return the program of A's Figure 3 and of B: expMech-delta with d = l1, gamma with 2n.
+def drafted_delta(
+    epsilon: float, delta: float, records: int | None = None
+) -> WeightedBy:
+    """Return the program of A's Figure 3 and of B: expMech-delta with d = l1, gamma
+    with 2n.
 
-    `records` is the number of records of the candidates: 90 in B's Figure 5, whose data have 30.
+    `records` is the number of records of the candidates: 90 in B's Figure 5, whose data
+    have 30.
     """
 
     def rate(x: Whole, alpha: Array, outputs: Whole) -> float:
-        return epsilon / (2.0 * _smooth(x, alpha, outputs, _gamma(outputs, epsilon, delta)))
+        return epsilon / (
+            2.0 * _smooth(x, alpha, outputs, _gamma(outputs, epsilon, delta))
+        )
 
     return WeightedBy("expMech-delta", epsilon, rate, records=records)
 
 
 def given_global(epsilon: float) -> WeightedBy:
-    """Return expMech with a sensitivity given as a number, scores in the published distance."""
+    """Return expMech with a sensitivity given as a number, scores in the published
+    distance.
+    """
     rate = epsilon / (2.0 * GLOBAL_AS_DRAWN)
     return WeightedBy("expMech", epsilon, lambda x, a, r: rate, "published")
 
 
 def given_beta(epsilon: float, beta: float = 0.01) -> WeightedBy:
-    """Return weights exp(-epsilon H / 4S), S = max LS e^(-beta d), d the replaced records.
+    """Return weights exp(-epsilon H / 4S), S = max LS e^(-beta d), d the replaced
+    records.
 
-    The circles of D's Figures 3 and 4: scores and S in the published distance, beta a number.
+    The circles of D's Figures 3 and 4: scores and S in the published distance, beta a
+    number.
     """
 
     def rate(x: Whole, alpha: Array, outputs: Whole) -> float:
@@ -124,9 +145,11 @@ def given_beta(epsilon: float, beta: float = 0.01) -> WeightedBy:
 
 
 def notes_program(kind: str, epsilon: float, delta: float) -> WeightedBy:
-    """Return C's program: weights exp(-epsilon H / S) without the 2, and one-sided neighbours.
+    """Return C's program: weights exp(-epsilon H / S) without the 2, and one-sided
+    neighbours.
 
-    `kind` "global": S = H(prior, prior + e_1 - e_2); "local": LS(x); "smooth": as B, d = l1.
+    `kind` "global": S = H(prior, prior + e_1 - e_2); "local": LS(x); "smooth": as B, d
+    = l1.
     """
 
     def rate(x: Whole, alpha: Array, outputs: Whole) -> float:
@@ -141,12 +164,13 @@ def notes_program(kind: str, epsilon: float, delta: float) -> WeightedBy:
 
 @dataclass(frozen=True)
 class SequentialLaplace:
-    """floor(Lap) on one count after the other, each clamped to what the earlier ones left.
+    """floor(Lap) on one count after the other, each clamped to what the earlier ones
+    left.
 
-    Scale sensitivity/epsilon; the last category takes the rest, so the released counts sum to
-    `records`, by default to the number of records. The state of the programs from 2018-06-27 on.
-    Beyond `LARGEST_LISTED` outputs the law is that of independent clamps, from which it differs by
-    the chance that the noise exceeds a count.
+    Scale sensitivity/epsilon; the last category takes the rest, so the released counts
+    sum to `records`, by default to the number of records. The state of the programs
+    from 2018-06-27 on. Beyond `LARGEST_LISTED` outputs the law is that of independent
+    clamps, from which it differs by the chance that the noise exceeds a count.
     """
 
     epsilon: float
@@ -158,7 +182,9 @@ class SequentialLaplace:
         x, alpha = _validate.counts_and_prior(counts, prior)
         n = self.records or int(x.sum())
         if number_of_candidates(n, x.size) > LARGEST_LISTED:
-            return mechanism("lapMech", self.epsilon, sensitivity=self.sensitivity).law(x, alpha)
+            return mechanism("lapMech", self.epsilon, sensitivity=self.sensitivity).law(
+                x, alpha
+            )
         outputs = compositions(n, x.size)
         probability = np.ones(len(outputs))
         rest = np.full(len(outputs), n)
@@ -180,16 +206,20 @@ class SequentialLaplace:
 
 @dataclass(frozen=True)
 class OlderLaplace:
-    """The noise of an earlier state of the program, until 2018-06-26, on posterior parameters.
+    """The noise of an earlier state of the program, until 2018-06-26, on posterior
+    parameters.
 
-    floor(Lap(2/epsilon)) on every parameter but the last, each cut off below at 1; the last takes
-    the rest. The program's Beta function leaves out the factor of a parameter that is not positive.
+    floor(Lap(2/epsilon)) on every parameter but the last, each cut off below at 1; the
+    last takes the rest. The program's Beta function leaves out the factor of a
+    parameter that is not positive.
     """
 
     epsilon: float
 
     def distances(self, counts: ArrayLike, prior: ArrayLike) -> Distances:
-        """Return the distances of one run; tails of probability e^-23 a coordinate are left out."""
+        """Return the distances of one run; tails of probability e^-23 a coordinate are
+        left out.
+        """
         start = np.add(counts, prior)
         noise, mass = np.zeros((1, 0)), np.ones(1)
         for a in start[:-1]:
@@ -198,7 +228,10 @@ class OlderLaplace:
             noise = np.column_stack((repeated, np.tile(steps, len(noise))))
             mass = np.outer(mass, masses).ravel()
         released = np.column_stack((start[:-1] + noise, start[-1] - noise.sum(axis=1)))
-        log_bc = _log_beta((start + released) / 2) - (_log_beta(start) + _log_beta(released)) / 2
+        log_bc = (
+            _log_beta((start + released) / 2)
+            - (_log_beta(start) + _log_beta(released)) / 2
+        )
         return ranked(np.sqrt(np.clip(-np.expm1(log_bc), 0.0, 1.0)), mass)
 
     def _moves(self, room: int) -> tuple[Whole, Array]:
@@ -212,7 +245,8 @@ class OlderLaplace:
 
 @dataclass(frozen=True)
 class RepairedLaplace:
-    """The noise of C's program: round(Lap(2/epsilon)), the sum repaired in the first parameter.
+    """The noise of C's program: round(Lap(2/epsilon)), the sum repaired in the first
+    parameter.
 
     Drawn again until both parameters are positive; two categories.
     """

@@ -1,7 +1,7 @@
 """What a finite number of runs adds: errors of means, of quartiles and of whiskers.
 
-The distribution of a printed quartile follows exactly from the law of one run; whiskers end at the
-extreme run within reach of the quartiles.
+The distribution of a printed quartile follows exactly from the law of one run; whiskers
+end at the extreme run within reach of the quartiles.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _LARGEST_RANKED = 300_000
 
 @dataclass(frozen=True)
 class Expected:
-    """The expectation of a printed statistic and its standard deviation over repetitions."""
+    """The expectation of a printed statistic and its standard deviation over
+    repetitions.
+    """
 
     value: float
     error: float
@@ -37,21 +39,26 @@ class Expected:
     def score(self, observed: float, reading_error: float) -> float:
         """Return z = (observed - value) / sqrt(error^2 + reading_error^2)."""
         spread = float(np.hypot(self.error, reading_error))
-        return round((observed - self.value) / spread, 12) if spread > 0 else float("nan")
+        return (
+            round((observed - self.value) / spread, 12) if spread > 0 else float("nan")
+        )
 
 
 @dataclass(frozen=True)
 class Distances:
-    """The law of one run's distance: increasing values (m,) and their probabilities (m,).
+    """The law of one run's distance: increasing values (m,) and their probabilities
+    (m,).
 
-    A law too long to list is two values with its mean and variance, a number not sampled is one.
+    A law too long to list is two values with its mean and variance, a number not
+    sampled is one.
     """
 
     values: Array
     masses: Array
 
     def expected(self, statistic: str, runs: int, whisker: float = 1.5) -> Expected:
-        """Return what `runs` independent runs print for a quartile, a whisker, or else the mean.
+        """Return what `runs` independent runs print for a quartile, a whisker, or else
+        the mean.
 
         `whisker` is the reach of the whiskers in interquartile ranges.
         """
@@ -62,9 +69,16 @@ class Distances:
         return _moments(self.values, self.masses, runs)
 
     def score(
-        self, statistic: str, runs: int, observed: float, error: float, whisker: float = 1.5
+        self,
+        statistic: str,
+        runs: int,
+        observed: float,
+        error: float,
+        whisker: float = 1.5,
     ) -> float:
-        """Return z of a statistic read with an error: of quartiles the exact normal score."""
+        """Return z of a statistic read with an error: of quartiles the exact normal
+        score.
+        """
         if statistic not in QUARTILES:
             return self.expected(statistic, runs, whisker).score(observed, error)
         values, masses = self.quantile_law(QUARTILES[statistic], runs)
@@ -78,13 +92,17 @@ class Distances:
         return np.minimum(np.cumsum(self.masses), 1.0)
 
     def order_statistic(self, rank: int, runs: int) -> Array:
-        """Return P[the rank-th smallest of `runs` distances is values[i]], shape (m,)."""
-        # At least `rank` of the runs are at most a value: a tail of the binomial distribution.
+        """Return P[the rank-th smallest of `runs` distances is values[i]], shape
+        (m,)."""
+        # At least `rank` of the runs are at most a value: a tail of the binomial
+        # distribution.
         tail = betainc(rank, runs - rank + 1, self._cumulative)
         return np.asarray(np.diff(tail, prepend=0.0))
 
     def quantile_law(self, q: float, runs: int) -> tuple[Array, Array]:
-        """Return the values of the usual linear sample quantile and their probabilities."""
+        """Return the values of the usual linear sample quantile and their
+        probabilities.
+        """
         rank, weight = divmod(q * (runs - 1), 1.0)
         low = int(rank) + 1
         first = self.order_statistic(low, runs)
@@ -95,12 +113,14 @@ class Distances:
         at = np.arange(kept[0], kept[-1] + 1)
         joint = self._consecutive(at, low, runs)
         np.fill_diagonal(joint, np.maximum(first[at] - joint.sum(axis=1), 0.0))
-        values = (1.0 - weight) * self.values[at][:, None] + weight * self.values[at][None, :]
+        values = (1.0 - weight) * self.values[at][:, None] + weight * self.values[at][
+            None, :
+        ]
         return values.ravel(), joint.ravel() / joint.sum()
 
     def _consecutive(self, at: NDArray[np.int64], rank: int, runs: int) -> Array:
-        # P[X_(rank) = v_i and X_(rank+1) = v_j] for i < j, from
-        # P[X_(rank) <= v_i, X_(rank+1) >= v_j] = choose(runs, rank) F_i^rank (1 - F_(j-1))^rest.
+        # P[X_(rank) = v_i and X_(rank+1) = v_j] for i < j, from P[X_(rank) <= v_i,
+        # X_(rank+1) >= v_j] = choose(runs, rank) F_i^rank (1 - F_(j-1))^rest.
         before = np.append(0.0, self._cumulative)[at[0] : at[-1] + 2]
         choose = gammaln(runs + 1) - gammaln(rank + 1) - gammaln(runs - rank + 1)
         left, right = xlogy(rank, before), xlog1py(runs - rank, -before)
@@ -109,7 +129,8 @@ class Distances:
         return np.asarray(np.triu(np.maximum(joint, 0.0), 1))
 
     def _whisker(self, high: bool, runs: int, reach: float) -> Expected:
-        # Averaged over both quartiles, as if independent; many pairs end at the same value.
+        # Averaged over both quartiles, as if independent; many pairs end at the same
+        # value.
         (lower, p), (upper, q) = self._around(0.25, runs), self._around(0.75, runs)
         spans = reach * (upper[None, :] - lower[:, None])
         limits = upper[None, :] + spans if high else lower[:, None] - spans
@@ -129,11 +150,13 @@ class Distances:
         return self.values[kept], masses[kept]
 
     def _extreme(self, end: int, high: bool, runs: int) -> tuple[float, float]:
-        # Mean and variance of the extreme run among the values before (or from) index `end`.
+        # Mean and variance of the extreme run among the values before (or from) index
+        # `end`.
         within = slice(None, end) if high else slice(end, None)
         step = -1 if high else 1
         values, masses = self.values[within][::step], self.masses[within][::step]
-        # P[no run on the values passed so far]; the whisker ends where that first fails.
+        # P[no run on the values passed so far]; the whisker ends where that first
+        # fails.
         none = np.power(np.maximum(1.0 - np.cumsum(masses), 0.0), runs)
         weights = np.append(1.0, none[:-1]) - none
         weights = weights / weights.sum()
@@ -148,11 +171,15 @@ def _moments(values: Array, masses: Array, runs: int) -> Expected:
 
 
 def ranked(distances: Array, masses: Array) -> Distances:
-    """Return the law of distances (m,) in any order, equal ones put together, masses of any sum."""
+    """Return the law of distances (m,) in any order, equal ones put together, masses of
+    any sum.
+    """
     order = np.argsort(distances, kind="stable")
     values = np.round(distances[order], 12)
     starts = np.flatnonzero(np.diff(values, prepend=-1.0))
-    return Distances(values[starts], np.add.reduceat(masses[order], starts) / masses.sum())
+    return Distances(
+        values[starts], np.add.reduceat(masses[order], starts) / masses.sum()
+    )
 
 
 def of_law(law: Any, metric: Metric = hellinger) -> Distances:

@@ -1,7 +1,9 @@
-"""Scores: how they change when one record is replaced, and other divergences in their place.
+"""Scores: how they change when one record is replaced, and other divergences in their
+place.
 
-The papers name f-divergences as future work (A, section 6; D, section 8, item 3). Functions take
-Dirichlet parameters (..., k), the true ones first; total variation and Jensen-Shannon need k = 2.
+The papers name f-divergences as future work (A, section 6; D, section 8, item 3).
+Functions take Dirichlet parameters (..., k), the true ones first; total variation and
+Jensen-Shannon need k = 2.
 """
 
 from __future__ import annotations
@@ -26,15 +28,16 @@ Array = NDArray[np.float64]
 
 LARGEST_TABLE = 2_000  # candidates
 _TAIL = 36.0  # what lies beyond the nodes weighs e^-36
-_NODES = 1201  # over a range of 40 at most for parameters from 1e-12 on: steps below 0.04
+# over a range of 40 at most for parameters from 1e-12 on: steps below 0.04
+_NODES = 1201
 
 
 def _pair(a: ArrayLike, b: ArrayLike, k: int | None = None) -> tuple[Array, Array]:
     first, second = _validate.positive_array("a", a), _validate.positive_array("b", b)
     if first.shape[-1] != second.shape[-1] or first.shape[-1] != (k or first.shape[-1]):
         raise ValueError(
-            f"a and b must have the same number of parameters{f', {k}' if k else ''}, got shapes "
-            f"{first.shape} and {second.shape}"
+            f"a and b must have the same number of parameters{f', {k}' if k else ''},"
+            f" got shapes {first.shape} and {second.shape}"
         )
     wide, other = np.broadcast_arrays(first, second)
     return wide, other
@@ -50,21 +53,24 @@ def squared_hellinger(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def kl(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return KL(Dir(a) || Dir(b)) = E_a[ln p_a - ln p_b]; no metric. Book: `def-divergences`.
+    """Return KL(Dir(a) || Dir(b)) = E_a[ln p_a - ln p_b]; no metric. Book:
+    `def-divergences`.
 
     ln B(b) - ln B(a) + sum_i (a_i - b_i) (digamma(a_i) - digamma(sum a)).
     """
     first, second = _pair(a, b)
     means = digamma(first) - digamma(first.sum(axis=-1, keepdims=True))
-    value = _log_beta(second) - _log_beta(first) + ((first - second) * means).sum(axis=-1)
+    value = (
+        _log_beta(second) - _log_beta(first) + ((first - second) * means).sum(axis=-1)
+    )
     return np.asarray(np.maximum(value, 0.0))
 
 
 def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
     """Return the Renyi divergence D_q(Dir(a) || Dir(b)) of order q > 0; no metric.
 
-    ln(integral of p_a^q p_b^(1-q)) / (q - 1), inf where q a + (1 - q) b is not positive; q is not
-    1. Order 1/2 is -2 ln BC. Book: `def-divergences`.
+    ln(integral of p_a^q p_b^(1-q)) / (q - 1), inf where q a + (1 - q) b is not
+    positive; q is not 1. Order 1/2 is -2 ln BC. Book: `def-divergences`.
     """
     q, (first, second) = order, _pair(a, b)
     if q == 0.5:
@@ -77,16 +83,20 @@ def renyi(a: ArrayLike, b: ArrayLike, order: float = 0.5) -> Array:
 
 
 def chi_squared(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return chi^2(Dir(a) || Dir(b)) = exp(D_2) - 1; no metric. Book: `def-divergences`."""
+    """Return chi^2(Dir(a) || Dir(b)) = exp(D_2) - 1; no metric. Book:
+    `def-divergences`.
+    """
     return np.asarray(np.expm1(renyi(a, b, 2.0)))
 
 
 def total_variation(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return TV = sup over events of |P_a - P_b| for Beta posteriors of equal totals; a metric.
+    """Return TV = sup over events of |P_a - P_b| for Beta posteriors of equal totals; a
+    metric.
 
-    With equal totals the ratio of the densities is monotone in ln(t/(1-t)), so they cross once, at
-    logit t = (ln B(a) - ln B(b)) / (a_1 - b_1), and TV is the difference of the two distribution
-    functions there. Always H^2 <= TV <= H sqrt(2 - H^2). Book: `def-divergences`.
+    With equal totals the ratio of the densities is monotone in ln(t/(1-t)), so they
+    cross once, at logit t = (ln B(a) - ln B(b)) / (a_1 - b_1), and TV is the difference
+    of the two distribution functions there. Always H^2 <= TV <= H sqrt(2 - H^2). Book:
+    `def-divergences`.
     """
     first, second = _pair(a, b, 2)
     totals = first.sum(axis=-1), second.sum(axis=-1)
@@ -101,10 +111,12 @@ def total_variation(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return JS = KL(P_a || M)/2 + KL(P_b || M)/2, M the even mixture, for Beta posteriors.
+    """Return JS = KL(P_a || M)/2 + KL(P_b || M)/2, M the even mixture, for Beta
+    posteriors.
 
-    In [0, ln 2], to 1e-9; its root is a metric. The trapezoid rule in u, logit t = c + w sinh u,
-    around each density, where it falls off doubly exponentially. Book: `def-divergences`.
+    In [0, ln 2], to 1e-9; its root is a metric. The trapezoid rule in u, logit t = c +
+    w sinh u, around each density, where it falls off doubly exponentially. Book:
+    `def-divergences`.
     """
     first, second = _pair(a, b, 2)
     halves = _half(first, second) + _half(second, first)
@@ -145,11 +157,16 @@ DIVERGENCES: Mapping[str, Metric] = {
     "chi-squared": chi_squared,
 }
 
-METRICS = ("hellinger", "total-variation", "root-jensen-shannon")  # with the triangle inequality
+METRICS = (
+    "hellinger",
+    "total-variation",
+    "root-jensen-shannon",
+)  # with the triangle inequality
 
 
 def divergence_table(name: str, n: int, prior: ArrayLike) -> Array:
-    """Return D(BI(x), r) for all histograms x, r of n records, shape (N, N), read-only."""
+    """Return D(BI(x), r) for all histograms x, r of n records, shape (N, N),
+    read-only."""
     alpha = _validate.prior("prior", prior)
     check_candidates(n, alpha.size, LARGEST_TABLE, "a table of divergences")
     return _table(name, n, tuple(alpha.tolist()))
@@ -165,7 +182,9 @@ def _table(name: str, n: int, prior: tuple[float, ...]) -> Array:
 
 @lru_cache(maxsize=32)
 def local_changes(name: str, n: int, prior: tuple[float, ...]) -> Array:
-    """Return max over neighbours x' and all r of |D(BI(x), r) - D(BI(x'), r)| for each x, (N,)."""
+    """Return max over neighbours x' and all r of |D(BI(x), r) - D(BI(x'), r)| for each
+    x, (N,).
+    """
     table, result = divergence_table(name, n, prior), []
     for row, x in zip(table, compositions(n, len(prior)), strict=True):
         with np.errstate(invalid="ignore"):
@@ -179,14 +198,15 @@ def local_changes(name: str, n: int, prior: tuple[float, ...]) -> Array:
 class ScoredExponential:
     """Release r with probability proportional to exp(-epsilon D(BI(x), r) / (F S(x))).
 
-    D is a key of `DIVERGENCES`. The change of the score, LS(x) = max over neighbours x' and *every*
-    r of |D(BI(x), r) - D(BI(x'), r)|, is enumerated: the shortcut to r = BI(x) needs the triangle
-    inequality, which KL, Renyi, chi^2, Jensen-Shannon and squared Hellinger lack. 1/S = min over
-    x'' of 1/LS(x'') + gamma d(x, x''), and F = 2 (1 + gamma V), where V is the largest score, or 1
-    if that is larger. Book: `def-scored`.
+    D is a key of `DIVERGENCES`. The change of the score, LS(x) = max over neighbours x'
+    and *every* r of |D(BI(x), r) - D(BI(x'), r)|, is enumerated: the shortcut to r =
+    BI(x) needs the triangle inequality, which KL, Renyi, chi^2, Jensen-Shannon and
+    squared Hellinger lack. 1/S = min over x'' of 1/LS(x'') + gamma d(x, x''), and F = 2
+    (1 + gamma V), where V is the largest score, or 1 if that is larger. Book:
+    `def-scored`.
 
-    Guarantee: for all count vectors x, x' of n records that differ by replacing one record, and
-    every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
+    Guarantee: for all count vectors x, x' of n records that differ by replacing one
+    record, and every set S of posteriors, P[M(x) in S] <= e^epsilon P[M(x') in S].
     """
 
     epsilon: float
@@ -198,7 +218,9 @@ class ScoredExponential:
         return self.divergence
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law; raises ValueError where the score's sensitivity is infinite."""
+        """Return the exact law; raises ValueError where the score's sensitivity is
+        infinite.
+        """
         x, alpha = _validate.counts_and_prior(counts, prior)
         n, key = int(x.sum()), tuple(alpha.tolist())
         table = divergence_table(self.divergence, n, alpha)
@@ -215,13 +237,18 @@ class ScoredExponential:
 
 
 def score_changes(
-    counts: ArrayLike, prior: ArrayLike, metric: Yardstick = "hellinger", one_sided: bool = False
+    counts: ArrayLike,
+    prior: ArrayLike,
+    metric: Yardstick = "hellinger",
+    one_sided: bool = False,
 ) -> tuple[NDArray[np.int64], Array]:
-    """Return all candidates (N, k) and the largest change of the score of each, shape (N,).
+    """Return all candidates (N, k) and the largest change of the score of each, shape
+    (N,).
 
-    The change of r is the maximum over neighbours x' of |H(BI(x), r) - H(BI(x'), r)|. Source: D,
-    section 7.1 and Figure 2, C, Figure 1; book: `thm-local-at-truth`. `one_sided` takes only the
-    neighbours x + e_i - e_j with i < j, as the program behind those figures did.
+    The change of r is the maximum over neighbours x' of |H(BI(x), r) - H(BI(x'), r)|.
+    Source: D, section 7.1 and Figure 2, C, Figure 1; book: `thm-local-at-truth`.
+    `one_sided` takes only the neighbours x + e_i - e_j with i < j, as the program
+    behind those figures did.
     """
     x, alpha = _validate.counts_and_prior(counts, prior)
     distance = metric_function(metric)
@@ -235,10 +262,12 @@ def score_changes(
 
 
 def span_of_change(n: int, prior: ArrayLike) -> float:
-    """Return the largest span over r of H(x, r)/LS(x) - H(x', r)/LS(x'), over all neighbours.
+    """Return the largest span over r of H(x, r)/LS(x) - H(x', r)/LS(x'), over all
+    neighbours.
 
-    Where it is at most 2, expMech-local is epsilon-DP for these n and this prior at every epsilon:
-    its loss is at most epsilon/2 times the span. k = 2, with O(n^2) distances. Book: `thm-span`.
+    Where it is at most 2, expMech-local is epsilon-DP for these n and this prior at
+    every epsilon: its loss is at most epsilon/2 times the span. k = 2, with O(n^2)
+    distances. Book: `thm-span`.
     """
     alpha = _validate.prior("prior", prior, 2)
     sensitivities, rows = profile(n, alpha, False), score_rows("hellinger", n, alpha)

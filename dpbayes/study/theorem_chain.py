@@ -1,8 +1,10 @@
-"""Where A's Theorem 4.1 breaks: data sets on a chain, when all prior parameters but one are large.
+"""Where A's Theorem 4.1 breaks: data sets on a chain, when all prior parameters but one
+are large.
 
 With the prior (b, B, ..., B) and B growing, posteriors differ by the first count alone:
 
-    P[r_1 | x_1] proportional to C(n - r_1 + k - 2, k - 2) exp(-epsilon H(x_1, r_1) / (2 S(x_1))),
+    P[r_1 | x_1] proportional to C(n - r_1 + k - 2, k - 2) exp(-epsilon H(x_1, r_1) / (2
+    S(x_1))),
 
 where the binomial coefficient counts the ways to spread the other records.
 """
@@ -18,13 +20,18 @@ from scipy.special import gammaln, logsumexp
 
 from dpbayes import _validate
 from dpbayes.auditing.exact import PairAudit
-from dpbayes.divergences import affinity_by_step, distance_from_log_affinity, one_step_affinity
+from dpbayes.divergences import (
+    affinity_by_step,
+    distance_from_log_affinity,
+    one_step_affinity,
+)
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 
 
 @dataclass(frozen=True)
 class Chain:
-    """expMech-delta on n records over k categories with the prior (b, B, ..., B) as B grows.
+    """expMech-delta on n records over k categories with the prior (b, B, ..., B) as B
+    grows.
 
     `prior` is b > 0, or for k = 2 a pair (b, B). As A, B and C print it,
     gamma = ln(1 + epsilon / (2 ln(2 (n + 1) / delta))); d counts replaced records.
@@ -54,7 +61,9 @@ class Chain:
         return _local(self.n, self._parameters)
 
     def smooth(self) -> NDArray[np.float64]:
-        """S at x_1 = 0 ... n: the largest LS(x'') e^(-gamma d), every x'' tried in O(n)."""
+        """S at x_1 = 0 ... n: the largest LS(x'') e^(-gamma d), every x'' tried in
+        O(n).
+        """
         ramp = self.gamma * np.arange(self.n + 1, dtype=np.float64)
         logs = np.log(self.local())
         below = np.maximum.accumulate(logs + ramp) - ramp
@@ -62,7 +71,9 @@ class Chain:
         return np.asarray(np.exp(np.maximum(below, above)))
 
     def log_probabilities(self) -> NDArray[np.float64]:
-        """Logarithms of P[r_1 | x_1], shape (n+1, n+1): one row a data set, ways counted in."""
+        """Logarithms of P[r_1 | x_1], shape (n+1, n+1): one row a data set, ways
+        counted in.
+        """
         at = np.arange(self.n + 1.0)
         steps = at - at[:, None]
         log_bc = affinity_by_step(self._parameters[0] + at[:, None], steps)
@@ -76,17 +87,24 @@ class Chain:
         return np.asarray(weights - logsumexp(weights, axis=1, keepdims=True))
 
     def audit(self) -> ChainAudit:
-        """Return the exact delta(epsilon) and the largest loss over all neighbours and outputs."""
+        """Return the exact delta(epsilon) and the largest loss over all neighbours and
+        outputs.
+        """
         log_p = self.log_probabilities()
         losses = log_p[1:] - log_p[:-1]
         # delta(epsilon) of the pairs (x + 1, x) and (x, x + 1), shape (2, n)
         ways = (log_p[1:], losses), (log_p[:-1], -losses)
-        parts = [np.exp(p) * -np.expm1(np.minimum(self.epsilon - loss, 0.0)) for p, loss in ways]
+        parts = [
+            np.exp(p) * -np.expm1(np.minimum(self.epsilon - loss, 0.0))
+            for p, loss in ways
+        ]
         excess = np.stack(parts).sum(axis=2)
         way, at = np.unravel_index(int(np.argmax(excess)), excess.shape)
         pair = (int(at) + 1, int(at)) if way == 0 else (int(at), int(at) + 1)
         return ChainAudit(
-            float(np.abs(losses).max()) / self.epsilon, float(excess.max()) / self.delta, pair
+            float(np.abs(losses).max()) / self.epsilon,
+            float(excess.max()) / self.delta,
+            pair,
         )
 
 
@@ -102,7 +120,8 @@ def _local(n: int, prior: tuple[float, ...]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class ChainAudit:
-    """The largest loss over epsilon, and delta(epsilon) over delta, attained at `pair`."""
+    """The largest loss over epsilon, and delta(epsilon) over delta, attained at
+    `pair`."""
 
     epsilon_ratio: float
     ratio: float
@@ -110,10 +129,11 @@ class ChainAudit:
 
 
 def kink(chain: Chain) -> float:
-    """Return the epsilon at which two ways to the smooth sensitivity meet, all else as in `chain`.
+    """Return the epsilon at which two ways to the smooth sensitivity meet, all else as
+    in `chain`.
 
-    With LS largest at x_1 = u and least at x_1 = v, there gamma |u - v| = ln(LS(u) / LS(v)), and
-    next to v one record changes S by the full factor e^gamma.
+    With LS largest at x_1 = u and least at x_1 = v, there gamma |u - v| = ln(LS(u) /
+    LS(v)), and next to v one record changes S by the full factor e^gamma.
     """
     local = chain.local()
     v = int(np.argmin(local))
@@ -135,9 +155,14 @@ def corner_pair(n: int, k: int) -> tuple[list[int], list[int]]:
 
 
 def enumerated_pair(
-    mechanism: ExponentialMechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
+    mechanism: ExponentialMechanism,
+    counts: ArrayLike,
+    neighbour: ArrayLike,
+    prior: ArrayLike,
 ) -> PairAudit:
-    """Return the exact loss between two data sets, every candidate listed, however many."""
+    """Return the exact loss between two data sets, every candidate listed, however
+    many.
+    """
     x, alpha = _validate.counts_and_prior(counts, prior)
     other, _ = _validate.counts_and_prior(neighbour, prior)
     first, second = (mechanism.enumerated(data, alpha) for data in (x, other))

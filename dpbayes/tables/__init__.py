@@ -1,7 +1,9 @@
-"""A table of people: publish counts of it, or let it be asked, from one durable account.
+"""A table of people: publish counts of it, or let it be asked, from one durable
+account.
 
-Published: `plan`, `account`, `table`, `release`, `reading`, `report`. Asked: `answering` and
-`service`, with document E's mathematics in `inference`, `noise_law`, `approximations`, `decision`.
+Published: `plan`, `account`, `table`, `release`, `reading`, `report`. Asked:
+`answering` and `service`, with document E's mathematics in `inference`, `noise_law`,
+`approximations`, `decision`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ _HOME = {
     ),
     "attributes": "Bins Categories Cube",
     "decision": (
-        "Allocation Decision Policy State Stream allocation budget combine decide empty_state "
-        "stream"
+        "Allocation Decision Policy State Stream allocation budget combine decide"
+        " empty_state stream"
     ),
     "inference": (
         "Blue Factor NotEstimableError blue blue_sparse cost_of_scales "

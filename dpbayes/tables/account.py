@@ -1,7 +1,8 @@
-"""One account for one table: what may be spent on it, what has been, and every answer so far.
+"""One account for one table: what may be spent on it, what has been, and every answer
+so far.
 
-An account is an append-only SQLite file of entries chained with a key kept elsewhere (`keys`).
-A spend is durable before anything is drawn, a draw before it is shown.
+An account is an append-only SQLite file of entries chained with a key kept elsewhere
+(`keys`). A spend is durable before anything is drawn, a draw before it is shown.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from dpbayes.tables.keys import AccountError, Witness, connected
 from dpbayes.tables.units import RELATIONS, Unit, decimal_text
 
 SCHEMA = (
-    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request TEXT NOT NULL,"
-    " epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL, digest TEXT NOT NULL) STRICT"
+    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request"
+    " TEXT NOT NULL, epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL,"
+    " digest TEXT NOT NULL) STRICT"
 )
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an account: kind "open", "table", "spend" or "result"; what it took."""
+    """One line of an account: kind "open", "table", "spend" or "result"; what it
+    took."""
 
     sequence: int
     kind: str
@@ -45,21 +48,27 @@ class Entry:
         return (*what, self.body, self.time, self.digest)
 
     def signed(self, witness: Witness, before: str) -> str:
-        """Return the digest that this entry must have after one with digest `before`."""
+        """Return the digest that this entry must have after one with digest
+        `before`."""
         return witness.sign(f"{before}|{json.dumps(self.row()[:-1])}".encode())
 
     @cached_property
     def fields(self) -> dict[str, Any]:
-        """What the body says: a spend has statement, table and payer, an answer more."""
+        """What the body says: a spend has statement, table and payer, an answer
+        more."""
         found: dict[str, Any] = json.loads(self.body)
         return found
 
 
 def exact(text: str) -> Fraction:
-    """Return the fraction that an account's text stands for; ValueError for any other text."""
+    """Return the fraction that an account's text stands for; ValueError for any other
+    text.
+    """
     # A power of ten could stand for more digits than there is room.
     if not re.fullmatch("[0-9]+(/[0-9]+)?", text):
-        raise ValueError(f"text must be whole numbers with at most one slash, got {text[:40]!r}")
+        raise ValueError(
+            f"text must be whole numbers with at most one slash, got {text[:40]!r}"
+        )
     return Fraction(text)
 
 
@@ -70,15 +79,18 @@ def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list
     try:
         return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
     except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise AccountError(f"account {path} is damaged: an entry cannot be read") from error
+        raise AccountError(
+            f"account {path} is damaged: an entry cannot be read"
+        ) from error
 
 
 @dataclass
 class Account:
     """An open account; make one with `create_account`, open one with `open_account`.
 
-    `bound` is the largest epsilon of all spends together, under `neighbours` and for `unit`. Spends
-    add up, also where one was chosen after seeing another (book: `thm-account`, each delta 0).
+    `bound` is the largest epsilon of all spends together, under `neighbours` and for
+    `unit`. Spends add up, also where one was chosen after seeing another (book:
+    `thm-account`, each delta 0).
     """
 
     path: Path
@@ -114,7 +126,9 @@ class Account:
         return self.bound - self.spent
 
     def paid_by(self, payer: str) -> Fraction:
-        spends = (e for e in self.entries if e.kind == "spend" and e.fields["payer"] == payer)
+        spends = (
+            e for e in self.entries if e.kind == "spend" and e.fields["payer"] == payer
+        )
         return sum((entry.epsilon for entry in spends), Fraction(0))
 
     def fingerprint(self, table: Path) -> str:
@@ -124,12 +138,15 @@ class Account:
         return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
-        """Return the fingerprint of a table; AccountError unless the account stands for it."""
+        """Return the fingerprint of a table; AccountError unless the account stands for
+        it.
+        """
         mark = self.fingerprint(table)
         if mark not in (e.fields["table"] for e in self.entries if e.kind == "table"):
             raise AccountError(
-                f"table {table} is not one that account {self.path} stands for. If it is a newer "
-                f"one about the same people, say so: dpbayes account accept {self.path} {table}"
+                f"table {table} is not one that account {self.path} stands for. If it"
+                " is a newer one about the same people, say so: dpbayes account accept"
+                f" {self.path} {table}"
             )
         return mark
 
@@ -137,17 +154,21 @@ class Account:
         """Raise AccountError unless the account protects exactly this unit."""
         if unit != self.unit:
             raise AccountError(
-                f"unit must be {self.unit}, for which account {self.path} adds up what is spent, "
-                f"got {unit}: sums over different units promise nothing"
+                f"unit must be {self.unit}, for which account {self.path} adds up what"
+                f" is spent, got {unit}: sums over different units promise nothing"
             )
 
     def factor(self, neighbours: str) -> int:
-        """Return the account's epsilon for one of 1 for a record; AccountError where none."""
-        # All counted records of a person change together; replaced is taken away and added.
+        """Return the account's epsilon for one of 1 for a record; AccountError where
+        none.
+        """
+        # All counted records of a person change together; replaced is taken away and
+        # added.
         if neighbours != self.neighbours == RELATIONS[1]:
             whose = f"whose epsilon is for {self.unit.differ_by(self.neighbours)}"
             raise AccountError(
-                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, {whose}, got "
+                f"neighbours must be {RELATIONS[1]!r} for account {self.path}, {whose},"
+                " got "
                 f'{neighbours!r}; in a plan: records = "secret"'
             )
         return self.unit.keep * (1 if neighbours == self.neighbours else 2)
@@ -170,9 +191,10 @@ class Account:
     ) -> bool:
         """Reserve `epsilon` for a request, durably, before anything is drawn.
 
-        Return whether it was done now: not where it was done before for the same `statement` on the
-        same `table` (its fingerprint), nor where the number of entries is not the one `seen`, since
-        others may change what this one costs. Answers (`more`) may cost nothing.
+        Return whether it was done now: not where it was done before for the same
+        `statement` on the same `table` (its fingerprint), nor where the number of
+        entries is not the one `seen`, since others may change what this one costs.
+        Answers (`more`) may cost nothing.
         """
         if epsilon < 0 or (not epsilon and more is None):
             raise ValueError(f"epsilon must be positive, got {epsilon}")
@@ -181,20 +203,28 @@ class Account:
             if seen is not None and len(self._known) != seen:
                 return False
             before = self._paid(request, table)
-            if before is not None and (before.fields, before.epsilon) != (body, epsilon):
+            if before is not None and (before.fields, before.epsilon) != (
+                body,
+                epsilon,
+            ):
                 raise _other(before, "for something else")
             if before is None:
-                left = self.bound - sum((entry.epsilon for entry in self._known), Fraction(0))
+                left = self.bound - sum(
+                    (entry.epsilon for entry in self._known), Fraction(0)
+                )
                 if epsilon > left:
                     raise AccountError(
-                        f"epsilon must be at most {decimal_text(left, 'down')}, what is left of "
-                        f"account {self.path}, got {decimal_text(epsilon, 'up')}"
+                        f"epsilon must be at most {decimal_text(left, 'down')}, what is"
+                        f" left of account {self.path}, got"
+                        f" {decimal_text(epsilon, 'up')}"
                     )
                 self.append(connection, "spend", request, body, epsilon)
         return before is None
 
     def keep(self, request: str, result: str) -> str:
-        """Write the result of a request durably and return it; the first one stays for ever."""
+        """Write the result of a request durably and return it; the first one stays for
+        ever.
+        """
         with self._writing() as connection:
             if ("spend", request) not in self._named:
                 raise AccountError(f"request {request!r} has not been paid for")
@@ -204,28 +234,36 @@ class Account:
         return result if before is None else before
 
     def result(self, request: str, table: str = "") -> str | None:
-        """Return the result kept for a request on this version of the table, if there is one."""
+        """Return the result kept for a request on this version of the table, if there
+        is one.
+        """
         return None if self.spend(request, table) is None else self._drawn(request)
 
     def spend(self, request: str, table: str = "") -> Entry | None:
-        """Return what was paid for under a request on this version of the table, if anything."""
+        """Return what was paid for under a request on this version of the table, if
+        anything.
+        """
         _ = self.entries
         return self._paid(request, table)
 
     def history(self, cube: str, after: int = -1) -> list[tuple[Entry, str | None]]:
-        """Return the answers bought about a cube in entries above `after`, and what was drawn."""
+        """Return the answers bought about a cube in entries above `after`, and what was
+        drawn.
+        """
         spends = [e for e in self.entries[after + 1 :] if e.fields.get("cube") == cube]
         return [(spend, self._drawn(spend.request)) for spend in spends]
 
     def verify(self, receipts: list[str]) -> None:
         """Raise AccountError unless every receipt is of an entry of this account."""
-        known = {f"{self.dataset} {entry.sequence} {entry.digest}" for entry in self.entries}
+        known = {
+            f"{self.dataset} {entry.sequence} {entry.digest}" for entry in self.entries
+        }
         for receipt in receipts:
             if " ".join(receipt.split()) not in known:
                 raise AccountError(
-                    f"receipt must be of an entry of account {self.path}, 'dataset number digest', "
-                    f"got {receipt!r}: if it was printed for this account, the account was rolled "
-                    "back or rewritten since"
+                    f"receipt must be of an entry of account {self.path}, 'dataset"
+                    f" number digest', got {receipt!r}: if it was printed for this"
+                    " account, the account was rolled back or rewritten since"
                 )
 
     def append(
@@ -242,7 +280,9 @@ class Account:
         text = json.dumps(body, sort_keys=True)
         entry = Entry(len(self._known), kind, request, epsilon, text, moment)
         entry = replace(entry, digest=entry.signed(self.witness, before))
-        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry.row())
+        connection.execute(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry.row()
+        )
         self._take(entry)
         return entry
 
@@ -263,15 +303,20 @@ class Account:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Hold the file's write lock; commit durably, then move the witness, or change nothing."""
+        """Hold the file's write lock; commit durably, then move the witness, or change
+        nothing.
+        """
         with connected(self.path) as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._catch_up(connection)
             known = len(self._known)
             try:
                 yield connection
-                if read_entries(self.path, connection, known) != self._known[known:]:  # a trigger
-                    raise AccountError(f"account {self.path} does not keep what is written to it")
+                # a trigger
+                if read_entries(self.path, connection, known) != self._known[known:]:
+                    raise AccountError(
+                        f"account {self.path} does not keep what is written to it"
+                    )
                 connection.execute("COMMIT")
             except BaseException:
                 self._known.clear()
@@ -280,18 +325,27 @@ class Account:
             self._move_witness(connection)
 
     def _move_witness(self, connection: sqlite3.Connection) -> None:
-        # Under the write lock again, so that two processes cannot move it backwards between them.
+        # Under the write lock again, so that two processes cannot move it backwards
+        # between them.
         connection.execute("BEGIN IMMEDIATE")
-        newest, last = keys.read_witness(keys.witness_file(self.dataset)), self._known[-1]
-        if newest.key != self.witness.key:  # made again by another while this one was written
+        newest, last = (
+            keys.read_witness(keys.witness_file(self.dataset)),
+            self._known[-1],
+        )
+        # made again by another while this one was written
+        if newest.key != self.witness.key:
             raise AccountError(f"account {self.path} was replaced by {newest.account}")
         if newest.sequence < last.sequence:
             tables = [e.fields["table"] for e in self._known if e.kind == "table"]
-            newest = replace(newest, sequence=last.sequence, digest=last.digest, tables=tables)
+            newest = replace(
+                newest, sequence=last.sequence, digest=last.digest, tables=tables
+            )
             keys.write_witness(newest)
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
-        """Take in new entries, checking each digest and that nothing seen before has gone."""
+        """Take in new entries, checking each digest and that nothing seen before has
+        gone.
+        """
         self.witness = witness = keys.read_witness(keys.witness_file(self.dataset))
         known = len(self._known)
         fresh = read_entries(self.path, connection, max(known - 1, 0))
@@ -311,13 +365,14 @@ class Account:
 
     def _rolled_back(self, sequence: int) -> AccountError:
         return AccountError(
-            f"account {self.path} was rolled back: entry {sequence}, which was seen before, is "
-            "missing or another one. Put the newest file back; nothing is paid from an older one"
+            f"account {self.path} was rolled back: entry {sequence}, which was seen"
+            " before, is missing or another one. Put the newest file back; nothing is"
+            " paid from an older one"
         )
 
 
 def _other(before: Entry, how: str) -> AccountError:
     return AccountError(
-        f"request {before.request!r} was made {how} (entry {before.sequence}); name the new one "
-        "differently"
+        f"request {before.request!r} was made {how} (entry {before.sequence}); name the"
+        " new one differently"
     )

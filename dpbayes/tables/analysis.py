@@ -1,7 +1,9 @@
-"""What can be said about a release once it is safe, or about a planned one, in bounded time.
+"""What can be said about a release once it is safe, or about a planned one, in bounded
+time.
 
-Run as a program it reads a request and writes one JSON object a line for each finished part.
-`bounded_analysis` starts it with a limit on time and memory: no release waits or fails with it.
+Run as a program it reads a request and writes one JSON object a line for each finished
+part. `bounded_analysis` starts it with a limit on time and memory: no release waits or
+fails with it.
 """
 
 from __future__ import annotations
@@ -29,20 +31,34 @@ SHAPES = ("even", "halving")
 Part = Callable[[], dict[str, Any]]
 
 
-def bounded_analysis(request: Mapping[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
-    """Return the parts of an analysis, as time and memory allow, {"missing": reason} else.
+def bounded_analysis(
+    request: Mapping[str, Any], seconds: float = SECONDS
+) -> dict[str, Any]:
+    """Return the parts of an analysis, as time and memory allow, {"missing": reason}
+    else.
 
-    `request` is a `PaidRelease.record`, or says of a planned release name, options, epsilon (of one
-    record, a fraction as text), prior and records. This module is run as a program on it.
+    `request` is a `PaidRelease.record`, or says of a planned release name, options,
+    epsilon (of one record, a fraction as text), prior and records. This module is run
+    as a program on it.
     """
     parts = PARTS if "counts" in request else FORECAST
     command, reason = [sys.executable, "-m", __name__], "needs more memory than allowed"
     sent = json.dumps(dict(request)).encode()
     try:
-        done = run(command, input=sent, timeout=seconds, check=False, stdout=PIPE, stderr=DEVNULL)
+        done = run(
+            command,
+            input=sent,
+            timeout=seconds,
+            check=False,
+            stdout=PIPE,
+            stderr=DEVNULL,
+        )
         answered = done.stdout
     except TimeoutExpired as late:
-        answered, reason = late.stdout or b"", f"not finished within {seconds:g} seconds"
+        answered, reason = (
+            late.stdout or b"",
+            f"not finished within {seconds:g} seconds",
+        )
     found: dict[str, Any] = {}
     for line in answered.splitlines():
         if line.endswith(b"}"):
@@ -54,16 +70,22 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
     """Return the computation of each part, in their order."""
     prior = np.array(request["prior"], dtype=float)
     if "counts" not in request:
-        chosen = chosen_mechanism(request["name"], Fraction(request["epsilon"]), request["options"])
+        chosen = chosen_mechanism(
+            request["name"], Fraction(request["epsilon"]), request["options"]
+        )
         made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
         return {
-            ERROR: lambda: {shape: _distance(chosen, made[shape], prior) for shape in SHAPES},
+            ERROR: lambda: {
+                shape: _distance(chosen, made[shape], prior) for shape in SHAPES
+            },
             WIDTH: lambda: _width(chosen, made["even"], prior),
         }
     described, counts = request["mechanism"], np.array(request["counts"])
     epsilon = Fraction(request["epsilon"]) / request["records_of_a_person"]
     chosen = chosen_mechanism(described["name"], epsilon, described["options"])
-    private = Release(chosen, prior, int(counts.sum()), np.array(request["noisy"]), counts)
+    private = Release(
+        chosen, prior, int(counts.sum()), np.array(request["noisy"]), counts
+    )
     return {
         "plain": lambda: _reading(private.posterior),
         "noise_aware": lambda: _reading(private.noise_aware()),
@@ -72,23 +94,33 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
 
 
 def made_up(k: int, records: int) -> list[Any]:
-    """Return evenly spread counts, and counts of which each is half the one before; (k,) each."""
+    """Return evenly spread counts, and counts of which each is half the one before;
+    (k,) each.
+    """
     halving = 0.5 ** np.arange(1, k + 1)
-    found = [np.floor(shares * records) for shares in (np.full(k, 1 / k), halving / halving.sum())]
+    found = [
+        np.floor(shares * records)
+        for shares in (np.full(k, 1 / k), halving / halving.sum())
+    ]
     for counts in found:
         counts[0] += records - counts.sum()
     return [counts.astype(np.int64) for counts in found]
 
 
 def _distance(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean Hellinger distance of a release of these counts, its error where drawn."""
+    """Return the mean Hellinger distance of a release of these counts, its error where
+    drawn.
+    """
     mean = chosen.law(counts, prior).mean_distance()
-    drawn = getattr(mean, "how", "") == "drawn"  # of a law that is too wide to be added up
+    # of a law that is too wide to be added up
+    drawn = getattr(mean, "how", "") == "drawn"
     return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
 
 
 def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean width of the intervals of made-up releases, and its standard error."""
+    """Return the mean width of the intervals of made-up releases, and its standard
+    error.
+    """
     made = [release(chosen, counts, prior) for _ in range(MADE_UP)]
     both = [(one.interval(LEVEL), one.posterior.interval(LEVEL)) for one in made]
     widths = np.diff(both, axis=-1).mean(axis=(2, 3))
@@ -98,7 +130,10 @@ def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
 
 
 def _reading(posterior: Any) -> dict[str, Any]:
-    return {"mean": posterior.mean.tolist(), "intervals": posterior.interval(LEVEL).tolist()}
+    return {
+        "mean": posterior.mean.tolist(),
+        "intervals": posterior.interval(LEVEL).tolist(),
+    }
 
 
 def report_parts(parts: Mapping[str, Part]) -> None:
@@ -106,7 +141,13 @@ def report_parts(parts: Mapping[str, Part]) -> None:
     for name, compute in parts.items():
         try:
             result = compute()
-        except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:
+        except (
+            ValueError,
+            TypeError,
+            ArithmeticError,
+            MemoryError,
+            ImportError,
+        ) as error:
             result = {"missing": str(error) or type(error).__name__}
         print(json.dumps({name: result}), flush=True)
 

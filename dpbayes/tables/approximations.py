@@ -1,7 +1,9 @@
-"""Approximations: mass vectors of the combined noise, intervals off them, and counts of at least 0.
+"""Approximations: mass vectors of the combined noise, intervals off them, and counts of
+at least 0.
 
-A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k = -r .. r
-(E, Definition 4.1): estimated from draws (Algorithm 1), by convolution (Algorithm 2), or exact.
+A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k = -r ..
+r (E, Definition 4.1): estimated from draws (Algorithm 1), by convolution (Algorithm 2),
+or exact.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, blue, shaped
 from dpbayes.tables.noise_law import NoiseLaw
 
-LARGEST = 1 << 22  # answers times cells for consistent answers: nnls then takes some seconds
+# answers times cells for consistent answers: nnls then takes some seconds
+LARGEST = 1 << 22
 _LONGEST = 1 << 26  # cells of a side: 512 MB
 _NEGLIGIBLE = 41.5  # e-folds, 1e-18
 
 
 @dataclass(frozen=True)
 class MassVector:
-    """Probabilities `masses` of the cells -half_length .. half_length, and what was cut off."""
+    """Probabilities `masses` of the cells -half_length .. half_length, and what was cut
+    off.
+    """
 
     masses: Array
     lost: float
@@ -56,13 +61,22 @@ class MassVector:
         return math.sqrt(float(weights @ (cells - weights @ cells) ** 2))
 
     def resized(self, half_length: int) -> Array:
-        """Return the masses of the cells -half_length .. half_length, 0 where there are none."""
+        """Return the masses of the cells -half_length .. half_length, 0 where there are
+        none.
+        """
         extra = check.integer("half_length", half_length, 0) - self.half_length
-        return np.pad(self.masses, extra) if extra >= 0 else self.masses[-extra:extra].copy()
+        return (
+            np.pad(self.masses, extra)
+            if extra >= 0
+            else self.masses[-extra:extra].copy()
+        )
 
 
-def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) -> MassVector:
-    """Return the histogram of rounded draws of sum w_i X_i (E, Algorithm 1; `alg-monte-carlo`).
+def pmf_monte_carlo(
+    weights: ArrayLike, samples: int, rng: np.random.Generator
+) -> MassVector:
+    """Return the histogram of rounded draws of sum w_i X_i (E, Algorithm 1;
+    `alg-monte-carlo`).
 
     >>> round(pmf_monte_carlo([1.0], 10_000, np.random.default_rng(1)).total, 12)
     1.0
@@ -76,12 +90,14 @@ def pmf_monte_carlo(weights: ArrayLike, samples: int, rng: np.random.Generator) 
 def pmf_probability_calculation(
     weights: ArrayLike, gamma: float, method: str = "tree"
 ) -> MassVector:
-    """Return the convolution of the truncated mass vectors of all w_i X_i (E, Algorithm 2).
+    """Return the convolution of the truncated mass vectors of all w_i X_i (E, Algorithm
+    2).
 
-    Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and
-    v_k = exp(-(k - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w) (E, Lemmas 4.2, 4.3).
-    `method` "shortest-first" is E's order with direct sums, "tree" takes pairs. For weights below 1
-    this law of a sum of *rounded* terms is too narrow. Book: `alg-probability-calculation`.
+    Each has half-length s = ceil(w ln(1/gamma)), v_0 = 1 - exp(-1/2w) and v_k = exp(-(k
+    - 1/2)/w) (1 - exp(-1/w)) / 2; lost is exp(-(s + 1/2)/w) (E, Lemmas 4.2, 4.3).
+    `method` "shortest-first" is E's order with direct sums, "tree" takes pairs. For
+    weights below 1 this law of a sum of *rounded* terms is too narrow. Book:
+    `alg-probability-calculation`.
 
     >>> vector = pmf_probability_calculation([5.0], 0.01)
     >>> vector.half_length, float(vector.masses[24].round(10)), round(vector.lost, 10)
@@ -95,7 +111,9 @@ def pmf_probability_calculation(
     for w, half in zip(sizes[sizes > 0.0], halves[sizes > 0.0], strict=True):
         side = -0.5 * math.expm1(-1.0 / w) * np.exp(-(np.arange(half) + 0.5) / w)
         arrays.append(np.concatenate([side[::-1], [-math.expm1(-0.5 / w)], side]))
-        lost += math.log1p(-math.exp(-(half + 0.5) / w))  # what is kept multiplies (E, Lemma 4.3)
+        lost += math.log1p(
+            -math.exp(-(half + 0.5) / w)
+        )  # what is kept multiplies (E, Lemma 4.3)
     while method == "tree" and len(arrays) > 1:
         pairs = zip(arrays[::2], arrays[1::2], strict=False)
         joined = [np.maximum(convolve(a, b), 0.0) for a, b in pairs]
@@ -104,7 +122,8 @@ def pmf_probability_calculation(
 
 
 def convolution_work(half_lengths: ArrayLike) -> int:
-    """Return the multiplications of direct convolution in this order, exactly (E, Theorem 4.6).
+    """Return the multiplications of direct convolution in this order, exactly (E,
+    Theorem 4.6).
 
     >>> convolution_work([1, 1, 2])
     34
@@ -112,15 +131,18 @@ def convolution_work(half_lengths: ArrayLike) -> int:
     halves = check.count_array("half_lengths", half_lengths).tolist()
     if not halves:
         raise ValueError("half_lengths must have at least 1 entry, got none")
-    return sum((2 * half + 1) * (2 * sum(halves[:i]) + 1) for i, half in enumerate(halves) if i)
+    return sum(
+        (2 * half + 1) * (2 * sum(halves[:i]) + 1) for i, half in enumerate(halves) if i
+    )
 
 
 def exact_masses(law: NoiseLaw, half_length: int | None = None) -> MassVector:
     """Return the exact probabilities of the cells (k - 1/2, k + 1/2], to about 1e-16.
 
-    The characteristic function of Z plus a uniform variable on one cell, folded onto one period, by
-    one Fourier transform (E, equations 20 to 22; `thm-exact-masses`), or differences of tails for
-    one or two weights that matter. By default all but 1e-12 of the mass is inside.
+    The characteristic function of Z plus a uniform variable on one cell, folded onto
+    one period, by one Fourier transform (E, equations 20 to 22; `thm-exact-masses`), or
+    differences of tails for one or two weights that matter. By default all but 1e-12 of
+    the mass is inside.
 
     >>> vector = exact_masses(NoiseLaw([5.0]), 24)  # a MassVector
     >>> vector.masses[24:26].round(10).tolist()
@@ -131,7 +153,9 @@ def exact_masses(law: NoiseLaw, half_length: int | None = None) -> MassVector:
     r = _not_too_long(float(check.integer("half_length", r, 0)))
     # Where 64 periods of the characteristic function do not suffice, tails are quicker.
     ends = 2.0 * math.pi * (np.arange(1, 65) - 0.5)
-    fallen = np.log1p((law.weights[:, None] * ends) ** 2).sum(axis=0) + np.log(ends / 2.0)
+    fallen = np.log1p((law.weights[:, None] * ends) ** 2).sum(axis=0) + np.log(
+        ends / 2.0
+    )
     if fallen[-1] <= _NEGLIGIBLE:
         tails = np.array([law.tail(k + 0.5) for k in range(r + 1)])
         side = np.concatenate([[1.0 - 2.0 * tails[0]], tails[:-1] - tails[1:]])
@@ -156,47 +180,59 @@ def _not_too_long(half_length: float) -> int:
 
 
 class CellInterval(NamedTuple):
-    """An interval of 2i + 1 whole cells, `steps` i on each side of the middle one: its `mass`."""
+    """An interval of 2i + 1 whole cells, `steps` i on each side of the middle one: its
+    `mass`.
+    """
 
     steps: int
     mass: float
 
     @property
     def half_width(self) -> float:
-        """Half the length on the real line, i + 1/2: the outermost cells reach half a unit on."""
+        """Half the length on the real line, i + 1/2: the outermost cells reach half a
+        unit on.
+        """
         return self.steps + 0.5
 
 
 def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval:
-    """Return the shortest centred run of cells with mass at least 1 - delta (E, Algorithm 3).
+    """Return the shortest centred run of cells with mass at least 1 - delta (E,
+    Algorithm 3).
 
-    ValueError where `pmf`, a `MassVector` or its masses, holds less: E's loop, whose body is lost
-    and derived here, would never end. Book: `alg-credible-interval`.
+    ValueError where `pmf`, a `MassVector` or its masses, holds less: E's loop, whose
+    body is lost and derived here, would never end. Book: `alg-credible-interval`.
 
     >>> credible_interval([0.1, 0.2, 0.4, 0.2, 0.1], 0.25)
     CellInterval(steps=1, mass=0.8)
     """
     level = 1.0 - check.open_unit("delta", delta)
-    found = pmf if isinstance(pmf, MassVector) else MassVector(shaped("pmf", pmf, "cells"), 0.0)
+    found = (
+        pmf
+        if isinstance(pmf, MassVector)
+        else MassVector(shaped("pmf", pmf, "cells"), 0.0)
+    )
     masses, middle = found.masses, found.half_length
     pairs = masses[middle + 1 :] + masses[:middle][::-1]
     reached = np.cumsum(np.append(masses[middle], pairs))
     enough = np.flatnonzero(reached >= level)
     if enough.size == 0:
         raise ValueError(
-            f"delta must be at least the mass missing from the vector, got delta = {delta!r} but "
-            f"only {reached[-1]:.10g} of the mass is there; use a smaller gamma or the exact law"
+            "delta must be at least the mass missing from the vector, got delta ="
+            f" {delta!r} but only {reached[-1]:.10g} of the mass is there; use a"
+            " smaller gamma or the exact law"
         )
     return CellInterval(int(enough[0]), float(reached[enough[0]]))
 
 
 def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> Array:
-    """Return the least-squares estimates of Q x over all x >= 0 from answers y = Hx + N.
+    """Return the least-squares estimates of Q x over all x >= 0 from answers y = Hx +
+    N.
 
-    x minimises sum_i ((y_i - H_i x) / b_i)^2; NaN for queries that are not estimable. It costs no
-    privacy, but unbiasedness: where counts are small it is too large on average. ValueError where
-    the conditions of Karush, Kuhn and Tucker do not hold to 1e-9. `H` (m, cells), at most `LARGEST`
-    entries; `scales` (m,) positive; `y` (m,); `Q` (cells,) or (t, cells). Book: `thm-consistent`.
+    x minimises sum_i ((y_i - H_i x) / b_i)^2; NaN for queries that are not estimable.
+    It costs no privacy, but unbiasedness: where counts are small it is too large on
+    average. ValueError where the conditions of Karush, Kuhn and Tucker do not hold to
+    1e-9. `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,);
+    `Q` (cells,) or (t, cells). Book: `thm-consistent`.
 
     >>> consistent([[1.0, 0.0], [1.0, 1.0]], [2.0, 2.0], [-3.0, 5.0], [[1.0, 0.0], [0.0, 1.0]])
     array([0., 5.])
@@ -211,11 +247,16 @@ def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> A
     try:
         x = nnls(G, d)[0]
     except RuntimeError as error:
-        raise ValueError(f"y must have a consistent fit that can be found: {error}") from error
-    # At the minimum of |Gx - d|^2 over x >= 0 its gradient is at least 0, and 0 where x > 0.
+        raise ValueError(
+            f"y must have a consistent fit that can be found: {error}"
+        ) from error
+    # At the minimum of |Gx - d|^2 over x >= 0 its gradient is at least 0, and 0 where x
+    # > 0.
     gradient = G.T @ (G @ x - d) / (np.abs(G).T @ (np.abs(G) @ x + np.abs(d)) + 1e-300)
     violation = float(np.where(x > 0.0, np.abs(gradient), -gradient).max())
     if not violation <= 1e-9:  # which rounding may leave
-        raise ValueError(f"y must have a consistent fit that can be found, got {violation:.1e} off")
+        raise ValueError(
+            f"y must have a consistent fit that can be found, got {violation:.1e} off"
+        )
     estimable = blue(matrix, b, Q).estimable
     return np.where(estimable, np.asarray(Q, np.float64) @ (x * size), np.nan)

@@ -1,4 +1,6 @@
-"""Declared attributes of a table: numbers cut at edges, or listed values; counts of their cells."""
+"""Declared attributes of a table: numbers cut at edges, or listed values; counts of
+their cells.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _COMPARE = {"<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "=": op.eq, "!=": 
 
 
 def digits(number: float) -> str:
-    """Return a number in six digits where they are all, else in as many as tell it from others."""
+    """Return a number in six digits where they are all, else in as many as tell it from
+    others.
+    """
     short = f"{number:g}"
     return short if float(short) == number else repr(float(number))
 
@@ -60,7 +64,9 @@ class Bins:
         edges = tuple(real("edges", edge) for edge in items("edges", self.edges))
         if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
             got = shown(self.edges)
-            raise ValueError(f"edges of {self.name} must be at least 2 and increase, got {got}")
+            raise ValueError(
+                f"edges of {self.name} must be at least 2 and increase, got {got}"
+            )
         object.__setattr__(self, "edges", edges)
 
     @property
@@ -74,7 +80,9 @@ class Bins:
         return tuple(f"{digits(a)} to {digits(b)}" for a, b in pairwise(self.edges))
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
-        """Return which bins satisfy `attribute sign value`; a bin that is cut is an error."""
+        """Return which bins satisfy `attribute sign value`; a bin that is cut is an
+        error.
+        """
         if isinstance(value, str):
             raise ValueError(f"{self.name} is numeric, but is compared with {value!r}")
         lows, highs = np.array(self.edges[:-1]), np.array(self.edges[1:])
@@ -85,7 +93,9 @@ class Bins:
         holds = (first <= value) & (value <= last) & (first < last)
         cut = holds if sign in ("=", "!=") else below != above
         if np.any(cut):
-            told = f"cuts through the bin {self.labels[int(cut.argmax())]}; the edges are"
+            told = (
+                f"cuts through the bin {self.labels[int(cut.argmax())]}; the edges are"
+            )
             edges = ", ".join(map(digits, self.edges))
             raise ValueError(f"{self.name} {sign} {digits(value)} {told} {edges}")
         return np.asarray(below)
@@ -95,7 +105,8 @@ class Bins:
         return [Decimal(repr(edge)) for edge in self.edges]
 
     def place(self, text: str) -> int:
-        """Return the bin of a number, by the decimal digits of its text; -1 for none."""
+        """Return the bin of a number, by the decimal digits of its text; -1 for
+        none."""
         value = decimal(text)
         found = -1 if value is None else bisect_right(self._cuts, value) - 1
         return found if found < self.size else -1
@@ -113,11 +124,15 @@ class Categories:
         values = items("values", self.values)
         text, got = [isinstance(value, str) for value in values], f"got {shown(values)}"
         if any(text) and not all(text):
-            raise TypeError(f"values of {self.name} must be all text or all numbers, {got}")
+            raise TypeError(
+                f"values of {self.name} must be all text or all numbers, {got}"
+            )
         if not all(text):
             values = tuple(value for value in values if real("values", value) == value)
         if not values or len(set(values)) != len(values):
-            raise ValueError(f"values of {self.name} must be distinct and at least 1, {got}")
+            raise ValueError(
+                f"values of {self.name} must be distinct and at least 1, {got}"
+            )
         object.__setattr__(self, "values", values)
 
     @property
@@ -139,9 +154,13 @@ class Categories:
         """Return which values satisfy `attribute sign value`."""
         equal = sign in ("=", "!=")
         if self.of_texts != isinstance(value, str):
-            raise ValueError(f"{self.name} has values {self.labels} but is compared with {value!r}")
+            raise ValueError(
+                f"{self.name} has values {self.labels} but is compared with {value!r}"
+            )
         if equal and value not in self.values:
-            raise ValueError(f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}")
+            raise ValueError(
+                f"{self.name} must be one of {', '.join(self.labels)}, got {value!r}"
+            )
         if self.of_texts and not equal:
             raise ValueError(f"{self.name} has no order: use =, != or in, got {sign!r}")
         return np.asarray(_COMPARE[sign](np.array(self.values), value), dtype=np.bool_)
@@ -152,7 +171,9 @@ class Categories:
         return {key: i for i, key in enumerate(keys)}
 
     def place(self, text: str) -> int:
-        """Return the place of a text, or of a number by the digits of its text; -1 for none."""
+        """Return the place of a text, or of a number by the digits of its text; -1 for
+        none.
+        """
         return self._places.get(text if self.of_texts else decimal(text), -1)
 
 
@@ -163,13 +184,17 @@ def check_attributes(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
     """Return attributes that make a cube: different names, at most 2^20 cells."""
     declared = items("attributes", attributes)
     if not declared or not all(isinstance(a, (Bins, Categories)) for a in declared):
-        raise TypeError(f"attributes must be Bins or Categories, at least 1, got {shown(declared)}")
+        raise TypeError(
+            f"attributes must be Bins or Categories, at least 1, got {shown(declared)}"
+        )
     names = [attribute.name for attribute in declared]
     if len(set(names)) != len(names):
         raise ValueError(f"attributes must have different names, got {names}")
     cells = math.prod(attribute.size for attribute in declared)
     if cells > MOST_CELLS:
-        raise ValueError(f"attributes must make at most {MOST_CELLS} cells, got {cells}")
+        raise ValueError(
+            f"attributes must make at most {MOST_CELLS} cells, got {cells}"
+        )
     return declared
 
 
@@ -191,7 +216,9 @@ class Cube:
         object.__setattr__(self, "attributes", check_attributes(self.attributes))
         counts, cells = count_array("counts", self.counts), math.prod(self.shape)
         if counts.shape != (cells,):
-            raise ValueError(f"counts must have {cells} numbers, one a cell, got {counts.shape}")
+            raise ValueError(
+                f"counts must have {cells} numbers, one a cell, got {counts.shape}"
+            )
         if np.any(counts > MOST_RECORDS):
             raise ValueError(f"counts must be from 0 to 2^53, got {counts.max()!r}")
         object.__setattr__(self, "counts", counts)
@@ -208,6 +235,8 @@ class Cube:
         return coefficients(text, self.attributes)
 
     def content(self) -> bytes:
-        """Return bytes that two cubes share only if cells, by name, and counts are the same."""
+        """Return bytes that two cubes share only if cells, by name, and counts are the
+        same.
+        """
         schema = [[type(a).__name__, a.name, list(a.labels)] for a in self.attributes]
         return json.dumps(schema).encode() + self.counts.astype("<i8").tobytes()

@@ -1,7 +1,8 @@
-"""What an answer costs, and whether the online system derives it, buys it or refuses it.
+"""What an answer costs, and whether the online system derives it, buys it or refuses
+it.
 
-E, section 5, Figure 4; its rules for a budget are lost and derived here. Decisions depend on H, b
-and alpha, never on y: they tell nothing of the data.
+E, section 5, Figure 4; its rules for a budget are lost and derived here. Decisions
+depend on H, b and alpha, never on y: they tell nothing of the data.
 """
 
 from __future__ import annotations
@@ -16,8 +17,21 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from dpbayes import _validate as check
-from dpbayes.tables.inference import Array, Factor, changes, coefficients, empty_factor, shaped
-from dpbayes.tables.noise import LARGEST_SCALE, SMALLEST_SCALE, as_float, on_grid, scale_in_units
+from dpbayes.tables.inference import (
+    Array,
+    Factor,
+    changes,
+    coefficients,
+    empty_factor,
+    shaped,
+)
+from dpbayes.tables.noise import (
+    LARGEST_SCALE,
+    SMALLEST_SCALE,
+    as_float,
+    on_grid,
+    scale_in_units,
+)
 from dpbayes.tables.noise_law import NoiseLaw
 from dpbayes.tables.units import RELATIONS
 
@@ -26,7 +40,8 @@ _SMALLEST_SHARE = 1e-6  # of the direct budget: what is cheaper still is charged
 
 
 def budget(S: float, L: float, delta: float) -> float:
-    """Return the budget 2 S ln(1/delta) / L of one answer at length L (`thm-direct-budget`).
+    """Return the budget 2 S ln(1/delta) / L of one answer at length L
+    (`thm-direct-budget`).
 
     >>> round(budget(1.0, 40.0, 0.05), 10)
     0.1497866137
@@ -34,12 +49,15 @@ def budget(S: float, L: float, delta: float) -> float:
     length, missing = check.positive("L", L), -math.log(check.open_unit("delta", delta))
     alpha = 2.0 * check.positive("S", S) * missing / length
     if not 0.0 < alpha < math.inf:
-        raise ValueError(f"L must be a length whose budget is a number, got {L!r} for S = {S!r}")
+        raise ValueError(
+            f"L must be a length whose budget is a number, got {L!r} for S = {S!r}"
+        )
     return alpha
 
 
 def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
-    """Return kappa and the joined weights ((1 - kappa) w0, kappa scale) of history and answer.
+    """Return kappa and the joined weights ((1 - kappa) w0, kappa scale) of history and
+    answer.
 
     kappa = v0 / (v0 + 2 scale^2) with v0 = 2 sum w0^2 makes the variance smallest.
 
@@ -53,7 +71,9 @@ def combine(w0: ArrayLike, scale: float) -> tuple[float, Array]:
 
 
 class Allocation(NamedTuple):
-    """A budget, 0 when the history suffices; the fresh answer's weight; the error's weights."""
+    """A budget, 0 when the history suffices; the fresh answer's weight; the error's
+    weights.
+    """
 
     alpha: float
     fresh_share: float
@@ -63,12 +83,14 @@ class Allocation(NamedTuple):
 def allocation(
     w0: ArrayLike | None, S: float, L: float, delta: float, spending: str = "smallest"
 ) -> Allocation:
-    """Return the budget whose answer, joined with the history, has an interval of length L.
+    """Return the budget whose answer, joined with the history, has an interval of
+    length L.
 
-    `w0` (m,) are the query's noise weights over the history, None when it is not estimable.
-    `spending` "smallest" is the smallest budget, not below a millionth of the direct one; "direct"
-    takes that unless the history suffices. Where joining makes the interval longer, as it can from
-    about delta = 1/e on, the fresh answer stands alone. Derived; `thm-history-budget`.
+    `w0` (m,) are the query's noise weights over the history, None when it is not
+    estimable. `spending` "smallest" is the smallest budget, not below a millionth of
+    the direct one; "direct" takes that unless the history suffices. Where joining makes
+    the interval longer, as it can from about delta = 1/e on, the fresh answer stands
+    alone. Derived; `thm-history-budget`.
 
     >>> bought = allocation([4.0], 1.0, 20.0, 0.05)  # an Allocation
     >>> round(bought.alpha, 6), round(bought.fresh_share, 6), bought.noise_weights.round(4)
@@ -77,7 +99,9 @@ def allocation(
     check.choice("spending", spending, SPENDINGS)
     direct = budget(S, L, delta)
     weights = np.zeros(0) if w0 is None else np.abs(shaped("w0", w0, "m"))
-    alone = Allocation(direct, 1.0, check.frozen(np.append(np.zeros(weights.size), S / direct)))
+    alone = Allocation(
+        direct, 1.0, check.frozen(np.append(np.zeros(weights.size), S / direct))
+    )
     if w0 is None:
         return alone
     target = math.log(0.5 * delta)
@@ -85,7 +109,10 @@ def allocation(
         return Allocation(0.0, 0.0, check.frozen(np.append(weights, 0.0)))
 
     def excess(share: float) -> float:
-        return NoiseLaw(combine(weights, S / (share * direct))[1]).log_tail(0.5 * L) - target
+        return (
+            NoiseLaw(combine(weights, S / (share * direct))[1]).log_tail(0.5 * L)
+            - target
+        )
 
     if excess(1.0) > 0.0:
         return alone
@@ -94,10 +121,12 @@ def allocation(
 
 
 def _smallest(excess: Callable[[float], float], weights: Array, scale: float) -> float:
-    """Return the smallest share of the direct budget at which an excess is at most 0."""
+    """Return the smallest share of the direct budget at which an excess is at most
+    0."""
     if excess(_SMALLEST_SHARE) <= 0.0:
         return _SMALLEST_SHARE
-    # The excess is almost linear in x = ln(1 + (share ratio)^2), the log ratio of the variances.
+    # The excess is almost linear in x = ln(1 + (share ratio)^2), the log ratio of the
+    # variances.
     ratio = float(np.linalg.norm(weights)) / scale
 
     def share_at(x: float) -> float:
@@ -113,8 +142,10 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
 
 @dataclass(frozen=True)
 class Policy:
-    """How answers are paid: by the overall cost ("cells") or the sum of budgets ("sequential");
-    with the history's help ("smallest") or without ("direct"); are any derived from it at all."""
+    """How answers are paid: by the overall cost ("cells") or the sum of budgets
+    ("sequential"); with the history's help ("smallest") or without ("direct"); are any
+    derived from it at all.
+    """
 
     neighbours: str = "add-or-remove"
     accounting: str = "cells"
@@ -128,14 +159,17 @@ class Policy:
         check.flag("inference", self.inference)
 
     def changes(self, query: Array) -> Array:
-        """Return what one record changes: each cell or pair of cells, or the most of them all."""
+        """Return what one record changes: each cell or pair of cells, or the most of
+        them all.
+        """
         each = changes(query, self.neighbours)
         return each if self.accounting == "cells" else np.atleast_1d(each.max())
 
 
 @dataclass(frozen=True)
 class State:
-    """What the answers so far have left; `losses` of cells, pairs or all together, rounded up.
+    """What the answers so far have left; `losses` of cells, pairs or all together,
+    rounded up.
 
     >>> later = empty_state(2, Policy()).after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent, 12)
@@ -154,7 +188,9 @@ class State:
         return float(self.losses.max())
 
     def after(self, query: Array, scale: float, y: float) -> State:
-        """Return the state once `query` has been answered by y with noise of this scale."""
+        """Return the state once `query` has been answered by y with noise of this
+        scale.
+        """
         return replace(
             self,
             factor=self.factor.append(query, scale),
@@ -167,14 +203,24 @@ class State:
         return float(self._losses_after(query, scale).max())
 
     def known(self, query: Array) -> tuple[float, Array | None]:
-        """Return a query's sensitivity, and its noise weights over the history, if it has any."""
-        S = float(self.policy.changes(coefficients("query", query, self.factor.Z.shape[1])).max())
+        """Return a query's sensitivity, and its noise weights over the history, if it
+        has any.
+        """
+        S = float(
+            self.policy.changes(
+                coefficients("query", query, self.factor.Z.shape[1])
+            ).max()
+        )
         if S == 0.0:
-            raise ValueError("query must be one that some neighbour changes: its answer is public")
+            raise ValueError(
+                "query must be one that some neighbour changes: its answer is public"
+            )
         return S, self.factor.noise_weights(query) if self.policy.inference else None
 
     def room(self, query: Array, bound: float) -> float:
-        """Return the largest 1 / scale with which a query can still be answered within a bound."""
+        """Return the largest 1 / scale with which a query can still be answered within
+        a bound.
+        """
         change = self.policy.changes(query)
         left = (bound - self.losses[change > 0.0]) / change[change > 0.0]
         return max(float(left.min()), 0.0)
@@ -194,8 +240,9 @@ def empty_state(cells: int, policy: Policy) -> State:
 
 
 class Decision(NamedTuple):
-    """What is done: signed A_i b_i of the history's part of the estimate; the scale of fresh noise
-    in grid units, and its weight; the law of the error, None where it is "rejected"."""
+    """What is done: signed A_i b_i of the history's part of the estimate; the scale of
+    fresh noise in grid units, and its weight; the law of the error, None where it is
+    "rejected"."""
 
     outcome: str
     history_weights: Array
@@ -204,7 +251,9 @@ class Decision(NamedTuple):
     law: NoiseLaw | None
 
 
-def decide(state: State, query: Array, L: float, delta: float, bound: float) -> Decision:
+def decide(
+    state: State, query: Array, L: float, delta: float, bound: float
+) -> Decision:
     """Return the Decision on a query that is to have an interval of length at most L.
 
     >>> made = decide(empty_state(2, Policy()), np.ones(2), 40.0, 0.05, bound=1.0)  # a Decision
@@ -225,8 +274,12 @@ def decide(state: State, query: Array, L: float, delta: float, bound: float) -> 
     return Decision("fresh", check.frozen(weights), units, share, law)
 
 
-def shortest_affordable(state: State, query: Array, delta: float, bound: float) -> float | None:
-    """Return about the shortest length, to a thousandth, that the bound allows, if any does."""
+def shortest_affordable(
+    state: State, query: Array, delta: float, bound: float
+) -> float | None:
+    """Return about the shortest length, to a thousandth, that the bound allows, if any
+    does.
+    """
     _, w0 = state.known(query)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
     room = state.room(query, bound)
@@ -240,7 +293,9 @@ def shortest_affordable(state: State, query: Array, delta: float, bound: float) 
 
 @dataclass(frozen=True)
 class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent` (k,)."""
+    """What was done with each question: `outcomes` (k,) words, overall cost `spent`
+    (k,).
+    """
 
     outcomes: tuple[str, ...]
     spent: Array
@@ -253,14 +308,17 @@ class Stream:
 
     @property
     def first_rejection(self) -> int:
-        """The number, from 1, of the first question that was refused; one past the end if none."""
+        """The number, from 1, of the first question that was refused; one past the end
+        if none.
+        """
         return [*self.outcomes, "rejected"].index("rejected") + 1
 
 
 def stream(
     questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
 ) -> Stream:
-    """Return what is done with questions (k, cells) of `lengths` one or (k,); it needs no data.
+    """Return what is done with questions (k, cells) of `lengths` one or (k,); it needs
+    no data.
 
     >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
     >>> made.outcomes

@@ -1,4 +1,6 @@
-"""One draw of a mechanism from fair bits: what was drawn, what it promises, how to read it."""
+"""One draw of a mechanism from fair bits: what was drawn, what it promises, how to read
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from numpy.typing import ArrayLike
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.protocol import Counts, Drawn, Guarantee, Mechanism, guarantee, own
+from dpbayes.mechanisms.protocol import (
+    Counts,
+    Drawn,
+    Guarantee,
+    Mechanism,
+    guarantee,
+    own,
+)
 from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
@@ -17,10 +26,11 @@ from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 
 @dataclass(frozen=True)
 class Release:
-    """One private release. Everything in it may be published; the true counts are not in it.
+    """One private release. Everything in it may be published; the true counts are not
+    in it.
 
-    `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n` the
-    public number of records (that of `counts` where the true one is secret).
+    `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n`
+    the public number of records (that of `counts` where the true one is secret).
 
     >>> import numpy as np
     >>> from dpbayes.mechanisms import mechanism
@@ -42,7 +52,9 @@ class Release:
 
     @property
     def posterior(self) -> Posterior:
-        """The released posterior, prior + released counts, read as if there were no noise."""
+        """The released posterior, prior + released counts, read as if there were no
+        noise.
+        """
         return Posterior(self.prior + self.counts)
 
     @property
@@ -55,17 +67,24 @@ class Release:
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
     def interval(self, confidence: float = 0.95) -> Floats:
-        """Return the central noise-aware interval of each category's share, shape (k, 2)."""
+        """Return the central noise-aware interval of each category's share, shape (k,
+        2).
+        """
         return self.noise_aware().interval(confidence)
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
         alone = "No account adds this up with other releases."
-        return f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence} {alone}"
+        return (
+            f"posterior ({parameters}) by {self.mechanism}. {self.guarantee.sentence}"
+            f" {alone}"
+        )
 
 
 def draw(mechanism: Mechanism, counts: Counts, prior: Floats, bits: BitSource) -> Drawn:
-    """Return one exact draw; ValueError for a mechanism whose own type has no exact sampler."""
+    """Return one exact draw; ValueError for a mechanism whose own type has no exact
+    sampler.
+    """
     sampler = own(mechanism, "draw")
     if sampler is None:
         known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
@@ -76,18 +95,24 @@ def draw(mechanism: Mechanism, counts: Counts, prior: Floats, bits: BitSource) -
 
 
 def release(
-    mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike, *, without_guarantee: bool = False
+    mechanism: Mechanism,
+    counts: ArrayLike,
+    prior: ArrayLike,
+    *,
+    without_guarantee: bool = False,
 ) -> Release:
-    """Return a private release of these counts, with randomness from the operating system.
+    """Return a private release of these counts, with randomness from the operating
+    system.
 
-    The draw uses whole numbers and fair bits only (exponential mechanisms: ball arithmetic, the
-    extra `tables`): the output has exactly the mechanism's law. There is no seed. A mechanism
-    without a proved guarantee is refused unless `without_guarantee`, counts with labels always: the
-    order of the categories is declared and never read off the data. Book: `release`.
+    The draw uses whole numbers and fair bits only (exponential mechanisms: ball
+    arithmetic, the extra `tables`): the output has exactly the mechanism's law. There
+    is no seed. A mechanism without a proved guarantee is refused unless
+    `without_guarantee`, counts with labels always: the order of the categories is
+    declared and never read off the data. Book: `release`.
 
-    For all count vectors x, x' of n records that differ by replacing one record, and every set S
-    of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the epsilon and the delta of
-    `.guarantee`, where its `bound` is not None.
+    For all count vectors x, x' of n records that differ by replacing one record, and
+    every set S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the
+    epsilon and the delta of `.guarantee`, where its `bound` is not None.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> private = release(mechanism("lattice", epsilon=1.0), [11019, 7309, 1560, 302], [1, 1, 1, 1])
@@ -95,15 +120,21 @@ def release(
     (1.0, 20190)
     """
     if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
-        raise TypeError(f"mechanism must be a mechanism, got {_validate.shown(mechanism)}")
+        raise TypeError(
+            f"mechanism must be a mechanism, got {_validate.shown(mechanism)}"
+        )
     if hasattr(counts, "items"):  # as `value_counts` has, which ranks the true counts
         raise ValueError(
-            "counts must be a vector in a declared order, such as [counts.get(c, 0) for c in "
-            f"categories], got a {type(counts).__name__}: its own order may follow the data"
+            "counts must be a vector in a declared order, such as [counts.get(c, 0)"
+            f" for c in categories], got a {type(counts).__name__}: its own order may"
+            " follow the data"
         )
     x, alpha = _validate.counts_and_prior(counts, prior)
-    if x.sum() > 2**61:  # noisy counts are cut at 2^62, which no noise reaches from here
-        raise ValueError(f"counts must hold at most 2^61 records for a release, got {x.tolist()}")
+    # noisy counts are cut at 2^62, which no noise reaches from here
+    if x.sum() > 2**61:
+        raise ValueError(
+            f"counts must hold at most 2^61 records for a release, got {x.tolist()}"
+        )
     _validate.flag("without_guarantee", without_guarantee)
     if mechanism.epsilon < 1e-6:
         raise ValueError(f"epsilon must be at least 1e-06, got {mechanism.epsilon!r}")
@@ -113,8 +144,9 @@ def release(
         raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
     if promised.epsilon is None and not without_guarantee:
         raise ValueError(
-            f"mechanism must have a proved guarantee, got {mechanism.name}: {promised.basis} "
-            "(pass without_guarantee=True to draw from it all the same)"
+            f"mechanism must have a proved guarantee, got {mechanism.name}:"
+            f" {promised.basis} (pass without_guarantee=True to draw from it all the"
+            " same)"
         )
     noisy, released = draw(mechanism, x, alpha, SystemBits())
     shown = x if promised.neighbours == "replace-one" else released

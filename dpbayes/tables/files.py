@@ -1,4 +1,5 @@
-"""TOML files that are written before a table is opened, checked by pydantic: cubes and services.
+"""TOML files that are written before a table is opened, checked by pydantic: cubes and
+services.
 
 A cube file, and a service file for questions about its cube::
 
@@ -36,11 +37,24 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
 from dpbayes._validate import shown
 from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
-from dpbayes.tables.attributes import Attribute, Bins, Categories, Cube, check_attributes
+from dpbayes.tables.attributes import (
+    Attribute,
+    Bins,
+    Categories,
+    Cube,
+    check_attributes,
+)
 from dpbayes.tables.keys import NAME, NAMES
 from dpbayes.tables.table import Rules, count
 from dpbayes.tables.units import MOST_KEPT, Unit
@@ -50,7 +64,9 @@ TICK = 0.1
 
 
 class PlanError(ValueError):
-    """A file has a mistake; the message names file, line, key, value and what is allowed."""
+    """A file has a mistake; the message names file, line, key, value and what is
+    allowed.
+    """
 
 
 @dataclass(frozen=True)
@@ -63,7 +79,9 @@ class File:
 
     def where(self, key: str) -> str:
         """Return the file, and the line that begins with a key where there is one."""
-        found = re.search(rf"^\s*[\[\"']*{re.escape(key)}(?![\w-])", self.text, re.MULTILINE)
+        found = re.search(
+            rf"^\s*[\[\"']*{re.escape(key)}(?![\w-])", self.text, re.MULTILINE
+        )
         line = self.text.count("\n", 0, found.end()) + 1 if found else 0
         return f"{self.path}, line {line}" if found else str(self.path)
 
@@ -73,7 +91,8 @@ def wrong(key: str, allowed: str, value: object) -> ValueError:
     return ValueError(f"{key} must be {allowed}, got {shown(value)}")
 
 
-# Validators; what they raise is "<key> must be <this>", or a whole sentence that says "must".
+# Validators; what they raise is "<key> must be <this>", or a whole sentence that says
+# "must".
 def _epsilon(value: Any) -> Fraction:
     try:
         if isinstance(value, str) and not value.isascii():
@@ -100,7 +119,9 @@ def _attributes(given: Any) -> tuple[Attribute, ...]:
         made = [Bins(**one) if "edges" in one else Categories(**one) for one in given]
         return check_attributes(made)
     except TypeError as error:
-        raise ValueError(f"tables with name, and either edges or values: {error}") from None
+        raise ValueError(
+            f"tables with name, and either edges or values: {error}"
+        ) from None
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
@@ -125,14 +146,22 @@ class Settings(BaseModel):
                 raise OSError("it is not a file")
             text = place.read_text(encoding="utf-8-sig")
             file = File(place, text, tomllib.loads(text))
-        except (OSError, ValueError, RecursionError) as error:  # no file, no UTF-8, no TOML
+        except (
+            OSError,
+            ValueError,
+            RecursionError,
+        ) as error:  # no file, no UTF-8, no TOML
             why = getattr(error, "strerror", None) or error
             raise PlanError(f"plan {place} cannot be read: {why}") from error
-        known = [f.alias or name for name, f in cls.model_fields.items() if name != "file"]
+        known = [
+            f.alias or name for name, f in cls.model_fields.items() if name != "file"
+        ]
         for key in file.settings:
             if key not in known:
                 listed = ", ".join(known)
-                raise PlanError(f"{file.where(key)}: no such key {shown(key)}; there are {listed}")
+                raise PlanError(
+                    f"{file.where(key)}: no such key {shown(key)}; there are {listed}"
+                )
         try:
             return cls.model_validate({**file.settings, "file": file})
         except ValidationError as error:
@@ -146,7 +175,9 @@ class Settings(BaseModel):
                 raise PlanError(f"{file.path}: {key} must be given") from None
             if " must " in told:
                 raise PlanError(f"{file.where(key)}: {key}: {told}") from None
-            raise PlanError(f"{file.where(key)}: {wrong(key, told, file.settings[key])}") from None
+            raise PlanError(
+                f"{file.where(key)}: {wrong(key, told, file.settings[key])}"
+            ) from None
 
 
 class Declared(Settings):
@@ -160,8 +191,8 @@ class Declared(Settings):
     def _one_unit(self) -> Declared:
         if (self.record is None) == (self.person is None):
             raise ValueError(
-                'unit = "record", or person = "…", the column that identifies people, must be '
-                "given, and not both: it says who is protected"
+                'unit = "record", or person = "…", the column that identifies people,'
+                " must be given, and not both: it says who is protected"
             )
         _ = self.unit
         return self
@@ -190,7 +221,9 @@ class CubeFile(Declared):
 
 @dataclass(frozen=True)
 class Analyst:
-    """Who may ask: a name, the digest of a token, and a budget of the account's epsilon."""
+    """Who may ask: a name, the digest of a token, and a budget of the account's
+    epsilon.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
     name: Annotated[str, Field(pattern="^[A-Za-z0-9]{1,64}$")]
@@ -217,7 +250,9 @@ class ServiceFile(Settings):
 
 
 RAND_HIE = Path(str(files("dpbayes") / "data" / "rand-hie.toml"))
-"""20,190 person-years of the RAND Health Insurance Experiment, as statsmodels ships them."""
+"""20,190 person-years of the RAND Health Insurance Experiment, as statsmodels ships
+them.
+"""
 
 
 def read_cube(path: str | Path) -> CubeFile:

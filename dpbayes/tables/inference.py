@@ -1,8 +1,10 @@
-"""Linear queries over the cells of a cube, and their best linear unbiased estimates (E, section 3).
+"""Linear queries over the cells of a cube, and their best linear unbiased estimates (E,
+section 3).
 
-A history is a matrix H, one row a query and one column a cell; its answers are y = Hx + N with
-independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1, equations 9 and 10).
-With B = diag(1/b) H the noise weights w = b A of a query q are the shortest solution of B^T w = q.
+A history is a matrix H, one row a query and one column a cell; its answers are y = Hx +
+N with independent Laplace noise of scales b = S/alpha (E, Definition 2.6, Lemma 2.1,
+equations 9 and 10). With B = diag(1/b) H the noise weights w = b A of a query q are the
+shortest solution of B^T w = q.
 """
 
 from __future__ import annotations
@@ -21,17 +23,22 @@ from dpbayes.tables.units import RELATIONS
 
 Array = NDArray[np.float64]
 _MOST_PAIRED_CELLS = 4096  # one float64 for each pair of cells: 128 MiB
-_ESTIMABLE = 1e-9  # share of a query outside the row space up to which it counts as inside
+# share of a query outside the row space up to which it counts as inside
+_ESTIMABLE = 1e-9
 
 
 def shaped(name: str, value: ArrayLike, *shape: int | str) -> Array:
-    """Return a read-only array of finite numbers; a word in `shape` stands for 1 or more."""
+    """Return a read-only array of finite numbers; a word in `shape` stands for 1 or
+    more.
+    """
     array = check.real_array(name, value)
     pairs = zip(shape, array.shape, strict=False)
     fits = all(size == wanted for wanted, size in pairs if isinstance(wanted, int))
     if array.ndim != len(shape) or not array.size or not fits:
         wanted = ", ".join(map(str, shape))
-        raise ValueError(f"{name} must have shape ({wanted}), none of it 0, got {array.shape}")
+        raise ValueError(
+            f"{name} must have shape ({wanted}), none of it 0, got {array.shape}"
+        )
     return array
 
 
@@ -46,8 +53,8 @@ def coefficients(name: str, value: ArrayLike, cells: int) -> Array:
 def sensitivity(H: ArrayLike, neighbours: str = "add-or-remove") -> Array:
     """Return S_i, by how much one record can change each query of a history (m, cells).
 
-    max_j |H_ij| where it is added or removed (E, Lemma 2.1; `lem-query-sensitivity`), max_j H_ij -
-    min_j H_ij where it leaves a cell and enters another ("replace-one").
+    max_j |H_ij| where it is added or removed (E, Lemma 2.1; `lem-query-sensitivity`),
+    max_j H_ij - min_j H_ij where it leaves a cell and enters another ("replace-one").
 
     >>> sensitivity([[1.0, 0.0, -1.0]]), sensitivity([[1.0, 0.0, -1.0]], "replace-one")
     (array([1.]), array([2.]))
@@ -58,10 +65,14 @@ def sensitivity(H: ArrayLike, neighbours: str = "add-or-remove") -> Array:
     return np.asarray(matrix.max(axis=1) - matrix.min(axis=1))
 
 
-def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove") -> Array:
-    """Return b_i = S_i / alpha_i for `H` (m, cells) and `alpha` (m,) > 0; S_i = 0 is refused.
+def laplace_scales(
+    H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove"
+) -> Array:
+    """Return b_i = S_i / alpha_i for `H` (m, cells) and `alpha` (m,) > 0; S_i = 0 is
+    refused.
 
-    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x', sets B (E, Theorem 2.1).
+    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x', sets B (E,
+    Theorem 2.1).
 
     >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
     array([ 4., 10.])
@@ -70,17 +81,23 @@ def laplace_scales(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-rem
     budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
     if np.any(S == 0.0):
         still = f"row {int(np.argmin(S))} has sensitivity 0 under {neighbours}"
-        raise ValueError(f"H must have queries that some neighbour changes, but {still}")
+        raise ValueError(
+            f"H must have queries that some neighbour changes, but {still}"
+        )
     return np.asarray(S / budgets)
 
 
-def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove") -> float:
-    """Return the budget that all answers together have spent on the record that suffers most.
+def privacy_cost(
+    H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove"
+) -> float:
+    """Return the budget that all answers together have spent on the record that suffers
+    most.
 
-    With b_i = S_i / alpha_i, max_j sum_i |H_ij| / b_i, or max_jl sum_i |H_ij - H_il| / b_i where
-    records are replaced: P[y in B | x] <= e^cost P[y in B | x'] for all neighbours x, x' and sets
-    B, and no smaller number will do; also for queries chosen from earlier answers (E, Theorems 2.1,
-    5.1, 5.2, the joint form derived; `thm-overall-cost`).
+    With b_i = S_i / alpha_i, max_j sum_i |H_ij| / b_i, or max_jl sum_i |H_ij - H_il| /
+    b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x'] for all
+    neighbours x, x' and sets B, and no smaller number will do; also for queries chosen
+    from earlier answers (E, Theorems 2.1, 5.1, 5.2, the joint form derived;
+    `thm-overall-cost`).
 
     >>> privacy_cost([[1.0, 0.0], [0.0, 1.0]], [0.1, 0.2])
     0.2
@@ -90,7 +107,9 @@ def privacy_cost(H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remov
     return cost_of_scales(H, np.where(S > 0.0, S, 1.0) / budgets, neighbours)
 
 
-def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-remove") -> float:
+def cost_of_scales(
+    H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-remove"
+) -> float:
     """Return the overall cost of answers whose noise scales are given.
 
     >>> cost_of_scales([[1.0, -1.0]], [2.0]), cost_of_scales([[1.0, -1.0]], [2.0], "replace-one")
@@ -105,7 +124,9 @@ def cost_of_scales(H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-re
 
 
 def changes(query: Array, neighbours: str) -> Array:
-    """Return by how much a record changes a query: of each cell, or pair of cells if replaced."""
+    """Return by how much a record changes a query: of each cell, or pair of cells if
+    replaced.
+    """
     if check.choice("neighbours", neighbours, RELATIONS) == "add-or-remove":
         return np.abs(query)
     if query.size > _MOST_PAIRED_CELLS:
@@ -115,7 +136,8 @@ def changes(query: Array, neighbours: str) -> Array:
 
 
 def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
-    """Return random boxes of a cube as rows (count, cells); each pair of ends is as likely.
+    """Return random boxes of a cube as rows (count, cells); each pair of ends is as
+    likely.
 
     >>> random_ranges((2, 3), 4, np.random.default_rng(1)).shape
     (4, 6)
@@ -130,12 +152,15 @@ def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
 
 
 class NotEstimableError(ValueError):
-    """The query is no linear combination of the history: the answers do not determine it."""
+    """The query is no linear combination of the history: the answers do not determine
+    it.
+    """
 
 
 @dataclass(frozen=True)
 class Blue:
-    """Estimators `weights` A (t, m) of t queries, NaN where not `estimable`; no t axis for one.
+    """Estimators `weights` A (t, m) of t queries, NaN where not `estimable`; no t axis
+    for one.
 
     >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).estimate([3.0])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -149,27 +174,33 @@ class Blue:
 
     @property
     def noise_weights(self) -> Array:
-        """The weights w = |A| b of independent standard Laplace variables in the error."""
+        """The weights w = |A| b of independent standard Laplace variables in the
+        error."""
         return np.asarray(np.abs(self.weights) * self.scales)
 
     @property
     def variance(self) -> Array:
-        """The variance 2 sum_i (A_i b_i)^2 of each estimate; NaN where not estimable."""
+        """The variance 2 sum_i (A_i b_i)^2 of each estimate; NaN where not
+        estimable."""
         return np.asarray(2.0 * np.sum(self.noise_weights**2, axis=-1))
 
     def estimate(self, y: ArrayLike) -> Array:
-        """Return A y, NaN where not estimable; a single query raises `NotEstimableError`."""
+        """Return A y, NaN where not estimable; a single query raises
+        `NotEstimableError`.
+        """
         answers = shaped("y", y, self.scales.size)
         if self.estimable.ndim == 0 and not self.estimable:
             raise NotEstimableError(
-                "Q must lie in the row space of the history: no combination of its answers gives it"
+                "Q must lie in the row space of the history: no combination of its"
+                " answers gives it"
             )
         return np.asarray(self.weights @ answers)
 
 
 @dataclass(frozen=True)
 class Factor:
-    """B = Q R Z, `Q` (m, r) and `Z` (r, cells) orthonormal, `R` (r, r) triangular: w = Q R^-T Z q.
+    """B = Q R Z, `Q` (m, r) and `Z` (r, cells) orthonormal, `R` (r, r) triangular: w =
+    Q R^-T Z q.
 
     >>> one = empty_factor(2).append([1.0, 1.0], 2.0)
     >>> one.noise_weights([2.0, 2.0]).round(12), one.noise_weights([1.0, 0.0])
@@ -181,7 +212,9 @@ class Factor:
     Z: Array
 
     def noise_weights(self, query: ArrayLike) -> Array | None:
-        """Return the signed weights A_i b_i of the best estimate, or None when there is none."""
+        """Return the signed weights A_i b_i of the best estimate, or None when there is
+        none.
+        """
         q = coefficients("query", query, self.Z.shape[1])
         inside, outside = self._split(q)
         if np.linalg.norm(outside) > _ESTIMABLE * np.linalg.norm(q):
@@ -189,15 +222,25 @@ class Factor:
         return np.asarray(self.Q @ solve_triangular(self.R, inside, trans="T"))
 
     def append(self, query: ArrayLike, scale: float) -> Factor:
-        """Return the factorisation after one more answer, to `query` with noise of this scale."""
-        row = coefficients("query", query, self.Z.shape[1]) / check.positive("scale", scale)
+        """Return the factorisation after one more answer, to `query` with noise of this
+        scale.
+        """
+        row = coefficients("query", query, self.Z.shape[1]) / check.positive(
+            "scale", scale
+        )
         inside, outside = self._split(row)
         length, (m, r) = float(np.linalg.norm(outside)), self.Q.shape
         if length <= 1e-10 * float(np.linalg.norm(row)):  # rounding leaves some 1e-14
             Q, R = qr_insert(self.Q, self.R, inside, m, "row", check_finite=False)
             return Factor(check.frozen(Q[:, :r]), check.frozen(R[:r]), self.Z)
         Q, R = np.zeros((m + 1, r + 1)), np.zeros((r + 1, r + 1))
-        Q[m, 0], Q[:m, 1:], R[0, 0], R[0, 1:], R[1:, 1:] = 1.0, self.Q, length, inside, self.R
+        Q[m, 0], Q[:m, 1:], R[0, 0], R[0, 1:], R[1:, 1:] = (
+            1.0,
+            self.Q,
+            length,
+            inside,
+            self.R,
+        )
         Z = np.vstack([outside / length, self.Z])
         return Factor(check.frozen(Q), check.frozen(R), check.frozen(Z))
 
@@ -205,7 +248,8 @@ class Factor:
         """Return the coordinates of a row, and its part in no known direction."""
         inside = self.Z @ row
         outside = row - inside @ self.Z
-        # Once more, because one projection leaves rounding of the size of what it removed.
+        # Once more, because one projection leaves rounding of the size of what it
+        # removed.
         again = self.Z @ outside
         return inside + again, outside - again @ self.Z
 
@@ -217,11 +261,12 @@ def empty_factor(cells: int) -> Factor:
 
 
 def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
-    """Return the best linear unbiased estimator of each query of Q from answers y = Hx + N.
+    """Return the best linear unbiased estimator of each query of Q from answers y = Hx
+    + N.
 
-    A = q (H^T W H)^- H^T W with W = diag(1/b^2) has the smallest variance, 2 sum (A_i b_i)^2; NaN
-    outside the row space of H. `H` (m, cells); `scales` b (m,) positive; `Q` (cells,) or
-    (t, cells). E, Theorem 3.1, Corollaries 3.1, 3.2; `thm-blue`.
+    A = q (H^T W H)^- H^T W with W = diag(1/b^2) has the smallest variance, 2 sum (A_i
+    b_i)^2; NaN outside the row space of H. `H` (m, cells); `scales` b (m,) positive;
+    `Q` (cells,) or (t, cells). E, Theorem 3.1, Corollaries 3.1, 3.2; `thm-blue`.
 
     >>> one = blue([[1.0, 1.0], [1.0, 0.0]], [1.0, 2.0], [0.0, 1.0])
     >>> one.weights.round(12), round(float(one.variance), 12)
@@ -243,11 +288,13 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
 
 
 def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
-    """Return what `blue` returns for a sparse `H` over up to millions of cells, by LSMR.
+    """Return what `blue` returns for a sparse `H` over up to millions of cells, by
+    LSMR.
 
-    A query (dense or sparse) is estimable when what is left of it is below 1e-6 of its length.
-    Cells that no query tells apart are looked at once: random sums of their columns agree, as
-    others' do by chance for one pair in 10^30. `scales` within some six powers of ten.
+    A query (dense or sparse) is estimable when what is left of it is below 1e-6 of its
+    length. Cells that no query tells apart are looked at once: random sums of their
+    columns agree, as others' do by chance for one pair in 10^30. `scales` within some
+    six powers of ten.
 
     >>> blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0]).weights.round(9)
     array([ 1., -1.])
@@ -261,17 +308,23 @@ def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     transposed = (diags_array(1.0 / b) @ matrix.tocsc()[:, chosen]).T.tocsr()
     weights, limit = np.empty((len(targets), b.size)), 10 * (b.size + 100)
     for line, q in zip(weights, targets[:, chosen], strict=True):
-        found = lsmr(transposed, q, atol=1e-13, btol=1e-13, conlim=0.0, maxiter=limit)[0]
+        found = lsmr(transposed, q, atol=1e-13, btol=1e-13, conlim=0.0, maxiter=limit)[
+            0
+        ]
         left = np.linalg.norm(transposed @ found - q)
         line[:] = found / b if left <= 1e-6 * np.linalg.norm(q) else np.nan
     return _blue(weights, b, np.ndim(dense))
 
 
-def _scales_and_targets(scales: ArrayLike, Q: ArrayLike, m: int, cells: int) -> tuple[Array, Array]:
+def _scales_and_targets(
+    scales: ArrayLike, Q: ArrayLike, m: int, cells: int
+) -> tuple[Array, Array]:
     b = shaped("scales", check.positive_array("scales", scales), m)
     return b, shaped("Q", np.atleast_2d(check.real_array("Q", Q)), "t", cells)
 
 
 def _blue(weights: Array, b: Array, axes: int) -> Blue:
     lines = weights if axes == 2 else weights[0]
-    return Blue(check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1))))
+    return Blue(
+        check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1)))
+    )

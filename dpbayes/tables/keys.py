@@ -1,7 +1,9 @@
-"""The entries of an account; its key and the last entry seen, kept in a folder away from it.
+"""The entries of an account; its key and the last entry seen, kept in a folder away
+from it.
 
-Whoever can write the account but not this folder (``DPBAYES_KEYS``, else ``.config/dpbayes/keys``
-at home, its owner's alone) can neither forge an entry nor bring back an older state.
+Whoever can write the account but not this folder (``DPBAYES_KEYS``, else
+``.config/dpbayes/keys`` at home, its owner's alone) can neither forge an entry nor
+bring back an older state.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def dataset_name(value: object) -> str:
 
 @dataclass(frozen=True)
 class Witness:
-    """Key (hexadecimal) of an account, number and digest of its last entry, marks of its tables."""
+    """Key (hexadecimal) of an account, number and digest of its last entry, marks of
+    its tables.
+    """
 
     dataset: str
     account: str
@@ -65,14 +69,27 @@ def read_witness(path: Path) -> Witness:
     """Return the witness in a file; AccountError names the file where there is none."""
     try:
         witness = Witness(**json.loads(path.read_text(encoding="utf-8")))
-        if [type(value) for value in astuple(witness)] != [str, str, str, int, str, list]:
+        if [type(value) for value in astuple(witness)] != [
+            str,
+            str,
+            str,
+            int,
+            str,
+            list,
+        ]:
             raise ValueError("a field is of another kind")
-        if witness.dataset != path.stem or not re.fullmatch("[0-9a-f]{64}", witness.key):
-            raise ValueError("it must name its data set, and a key of 64 hexadecimal digits")
+        if witness.dataset != path.stem or not re.fullmatch(
+            "[0-9a-f]{64}", witness.key
+        ):
+            raise ValueError(
+                "it must name its data set, and a key of 64 hexadecimal digits"
+            )
         return witness
     except OSError as error:
         told = f"cannot be read: {error.strerror}. Set {FOLDER} to the folder it is in"
-        raise AccountError(f"the key of data set {path.stem!r}, {path}, {told}") from error
+        raise AccountError(
+            f"the key of data set {path.stem!r}, {path}, {told}"
+        ) from error
     except (ValueError, TypeError, RecursionError) as error:
         raise AccountError(f"the key file {path} is damaged: {error}") from error
 
@@ -95,7 +112,9 @@ def write_witness(witness: Witness) -> None:
 
 @contextmanager
 def creating() -> Iterator[None]:
-    """Let one process at a time make an account; the lock ends with the process that holds it."""
+    """Let one process at a time make an account; the lock ends with the process that
+    holds it.
+    """
     folder = keys_folder()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with connected(folder / "creating.lock", new=True) as lock:
@@ -122,10 +141,13 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the file of an account; what is not committed is undone when it is closed."""
+    """Open the file of an account; what is not committed is undone when it is
+    closed."""
     place = f"file:{quote(str(path))}?mode={'rwc' if new else 'rw'}"
     try:
-        connection = sqlite3.connect(place, uri=True, timeout=60.0, isolation_level=None)
+        connection = sqlite3.connect(
+            place, uri=True, timeout=60.0, isolation_level=None
+        )
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("PRAGMA synchronous = EXTRA")

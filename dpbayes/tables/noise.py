@@ -1,8 +1,10 @@
-"""Exact noise for real answers: whole numbers on a fine grid, from the system's random bits.
+"""Exact noise for real answers: whole numbers on a fine grid, from the system's random
+bits.
 
-The low digits of floating-point Laplace noise betray the true answer. Here both are whole numbers
-on a grid of 2^-128, drawn exactly, and nothing is rounded afterwards: the guarantee holds for the
-numbers returned. Coefficients below 2^-75 are rounded, which moves an answer by less than 2^-56.
+The low digits of floating-point Laplace noise betray the true answer. Here both are
+whole numbers on a grid of 2^-128, drawn exactly, and nothing is rounded afterwards: the
+guarantee holds for the numbers returned. Coefficients below 2^-75 are rounded, which
+moves an answer by less than 2^-56.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _LARGEST = int(LARGEST_SCALE) << GRID_BITS
 
 
 def on_grid(query: ArrayLike, cells: int) -> NDArray[np.float64]:
-    """Return the query with its coefficients as multiples of 2^-128: changed only below 2^-75."""
+    """Return the query with its coefficients as multiples of 2^-128: changed only below
+    2^-75.
+    """
     asked = coefficients("query", query, cells)
     largest = float(np.abs(asked).max())
     if largest > _LARGEST_COEFFICIENT:
@@ -44,15 +48,18 @@ def true_answer(query: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
 
 
 def scale_in_units(S: float, alpha: float) -> int:
-    """Return the largest multiple of 2^-32 of at most S / alpha with 53 bits, in units of the grid.
+    """Return the largest multiple of 2^-32 of at most S / alpha with 53 bits, in units
+    of the grid.
 
-    Rounding down keeps the promised length; charged is what the rounded scale really costs.
+    Rounding down keeps the promised length; charged is what the rounded scale really
+    costs.
     """
     wanted = positive("S", S) / positive("alpha", alpha)
     if not SMALLEST_SCALE <= wanted <= LARGEST_SCALE:
         raise ValueError(
-            f"length must need a noise scale between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}, "
-            f"got one that needs {wanted:.3g}; ask for a length that suits the query"
+            f"length must need a noise scale between {SMALLEST_SCALE:g} and"
+            f" {LARGEST_SCALE:g}, got one that needs {wanted:.3g}; ask for a length"
+            " that suits the query"
         )
     coarse = int(Fraction(S) / Fraction(alpha) * 2**_COARSE_BITS)
     spare = max(0, coarse.bit_length() - 53)
@@ -65,8 +72,12 @@ def as_float(units: int) -> float:
 
 
 def system_noise(scale: int) -> int:
-    """Return k with probability proportional to exp(-|k| / scale), from the system's random bits.
+    """Return k with probability proportional to exp(-|k| / scale), from the system's
+    random bits.
 
-    For integers z, z' that differ by d and sets B, P[z + k in B] <= e^(|d| / scale) P[z' + k in B].
+    For integers z, z' that differ by d and sets B, P[z + k in B] <= e^(|d| / scale)
+    P[z' + k in B].
     """
-    return two_sided_geometric(SystemBits(), Fraction(1, integer("scale", scale, 1, _LARGEST)))
+    return two_sided_geometric(
+        SystemBits(), Fraction(1, integer("scale", scale, 1, _LARGEST))
+    )

@@ -1,8 +1,10 @@
-"""The exact law of the combined noise of an estimate, Z = sum w_i X_i with X_i standard Laplace.
+"""The exact law of the combined noise of an estimate, Z = sum w_i X_i with X_i standard
+Laplace.
 
-With K(s) = -sum ln(1 - w_i^2 s^2), P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along any line
-between 0 and the first pole 1/max w, bent into s(u) = c + 0.4 d (cosh u - 1) + i d sinh u through
-the saddle point c: the trapezoid rule is exact to rounding. Without 1/s it is the density.
+With K(s) = -sum ln(1 - w_i^2 s^2), P(Z > x) = (1/2 pi i) int exp(K(s) - sx) ds/s along
+any line between 0 and the first pole 1/max w, bent into s(u) = c + 0.4 d (cosh u - 1) +
+i d sinh u through the saddle point c: the trapezoid rule is exact to rounding. Without
+1/s it is the density.
 """
 
 from __future__ import annotations
@@ -20,19 +22,23 @@ from scipy.special import expit, ndtri_exp
 from dpbayes import _validate as check
 from dpbayes.tables.inference import Array, shaped
 
-_STEP = 0.05  # of u: the trapezoid rule on this curve errs by less than 1e-14 of the integral
+# of u: the trapezoid rule on this curve errs by less than 1e-14 of the integral
+_STEP = 0.05
 _BEND = 0.4  # of the curve: any value in (0, 1) keeps right of the imaginary line
 _REACH = 44.0  # e-folds: what lies beyond is below 1e-19 of the integrand's centre
-_DUST = 1e-12  # of the largest: smaller weights change a tail by less than 1e-24 of itself
+# of the largest: smaller weights change a tail by less than 1e-24 of itself
+_DUST = 1e-12
 _NODES = 64  # of the integral, taken together
 
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2; tails have 13 digits.
+    """The law of Z = sum w_i X_i, X_i independent with density exp(-|x|)/2; tails have
+    13 digits.
 
-    `weights` (m,) finite, at least one not 0, kept as absolute values. Characteristic function
-    prod 1/(1 + w_i^2 t^2) (E, equations 20 to 22; the integral is ours; `thm-noise-law`).
+    `weights` (m,) finite, at least one not 0, kept as absolute values. Characteristic
+    function prod 1/(1 + w_i^2 t^2) (E, equations 20 to 22; the integral is ours;
+    `thm-noise-law`).
 
     >>> round(NoiseLaw([2.0]).tail(2.0), 12), round(NoiseLaw([1.0, 1.0]).half_width(0.05), 9)
     (0.183939720586, 4.113003281)
@@ -56,7 +62,9 @@ class NoiseLaw:
     @property
     def variance(self) -> float:
         """The variance 2 sum w_i^2; infinite where no float is large enough."""
-        return self.standard_deviation**2 if self.standard_deviation < 1e154 else math.inf
+        return (
+            self.standard_deviation**2 if self.standard_deviation < 1e154 else math.inf
+        )
 
     @property
     def standard_deviation(self) -> float:
@@ -80,7 +88,8 @@ class NoiseLaw:
 
     def half_width(self, delta: float) -> float:
         """Return the smallest c with P(|Z| <= c) >= 1 - delta."""
-        # By Newton's method: ln P(Z > c) is concave, so that the iterates fall to the root.
+        # By Newton's method: ln P(Z > c) is concave, so that the iterates fall to the
+        # root.
         target = math.log(0.5) + math.log(check.open_unit("delta", delta))
         largest, ratios = self._unit
         c = -float(ndtri_exp(target)) * math.sqrt(2.0) * float(np.linalg.norm(ratios))
@@ -104,8 +113,11 @@ class NoiseLaw:
 
 
 def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
-    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights v whose largest is 1 and x >= 0."""
-    # Lengths in the gap g = 1 - c to the pole: 1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 - c^2)/g).
+    """Return (ln P(Z > x), density(x) / P(Z > x)) for weights v whose largest is 1 and
+    x >= 0.
+    """
+    # Lengths in the gap g = 1 - c to the pole: 1 - v^2 s^2 = (1 - v^2 c^2)(1 - r (s^2 -
+    # c^2)/g).
     c, gap = _saddle_point(v, x)
     left, right = (1.0 - v) + v * gap, 1.0 + v * c  # 1 - v c, 1 + v c
     a = v * gap / left
@@ -125,7 +137,9 @@ def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
         if exponent[-1].real + math.log(math.cosh(u[-1])) < -_REACH:
             break
     if not 0.0 < tail < math.inf:
-        raise ArithmeticError(f"the tail at x = {x!r} came out as {tail!r}, not a probability")
+        raise ArithmeticError(
+            f"the tail at x = {x!r} came out as {tail!r}, not a probability"
+        )
     near = np.minimum(v * c, 0.5)
     logs = np.where(v * c < 0.5, np.log1p(-(near**2)), np.log(left * right))
     scale = -math.fsum(logs) - (c * x if c < 0.5 else x - gap * x)
@@ -135,17 +149,23 @@ def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
 def _saddle_point(v: Array, x: float) -> tuple[float, float]:
     """Return the root c in (0, 1) of K'(s) = x + 1/s, and 1 - c."""
 
-    def excess(t: float) -> float:  # at s with t = ln(s / (1 - s)): both keep their digits
+    def excess(
+        t: float,
+    ) -> float:  # at s with t = ln(s / (1 - s)): both keep their digits
         s, gap = float(expit(t)), float(expit(-t))
         a = v * gap / ((1.0 - v) + v * gap)
         return 2.0 * s * float(v @ (a / (1.0 + v * s))) - gap * x - gap / s
 
-    t = float(brentq(excess, -20.0 - math.log(v.size), 5.0 + math.log(x + 2.0), xtol=1e-8))
+    t = float(
+        brentq(excess, -20.0 - math.log(v.size), 5.0 + math.log(x + 2.0), xtol=1e-8)
+    )
     return float(expit(t)), float(expit(-t))
 
 
 class Interval(NamedTuple):
-    """The credible interval low .. high of a query, with the confidence it was made for."""
+    """The credible interval low .. high of a query, with the confidence it was made
+    for.
+    """
 
     low: float
     high: float
@@ -157,10 +177,11 @@ class Interval(NamedTuple):
 
 
 def interval(estimate: float, law: NoiseLaw, delta: float) -> Interval:
-    """Return the Interval estimate +- c, with c the smallest such that P(|Z| <= c) >= 1 - delta.
+    """Return the Interval estimate +- c, with c the smallest such that P(|Z| <= c) >= 1
+    - delta.
 
-    Given the *estimate* alone, under a flat prior, for a query chosen without looking at answers
-    (E, Definition 2.5; `def-credible-interval`).
+    Given the *estimate* alone, under a flat prior, for a query chosen without looking
+    at answers (E, Definition 2.5; `def-credible-interval`).
 
     >>> round(interval(10.0, NoiseLaw([1.0]), 0.5).low, 9)  # of an Interval
     9.306852819

@@ -28,16 +28,19 @@ def create_account(
 ) -> Account:
     """Make the account of a data set and return it; its key goes to the folder of keys.
 
-    `epsilon` > 0 bounds all spends together, `table` is the file the data set consists of, `unit`
-    whom the bound protects. A path that exists is refused, and a data set or a table that has an
-    account already, as the keys or the note beside the table tell. A crash leaves a key at most,
-    under which nothing was paid; making the account again replaces it.
+    `epsilon` > 0 bounds all spends together, `table` is the file the data set consists
+    of, `unit` whom the bound protects. A path that exists is refused, and a data set or
+    a table that has an account already, as the keys or the note beside the table tell.
+    A crash leaves a key at most, under which nothing was paid; making the account again
+    replaces it.
     """
     place, table = _file_path(path), Path(table)
     bound = exact_epsilon(given_epsilon(epsilon))
     choice("neighbours", neighbours, RELATIONS)
     unit = instance("unit", unit, Unit)
-    witness = Witness(keys.dataset_name(dataset), str(place.absolute()), secrets.token_hex(32))
+    witness = Witness(
+        keys.dataset_name(dataset), str(place.absolute()), secrets.token_hex(32)
+    )
     with keys.creating():
         digest = keys.file_digest(table)
         _refuse_second(place, dataset, table, digest)
@@ -66,27 +69,36 @@ def create_account(
 
 
 def open_account(path: str | Path) -> Account:
-    """Return the account at `path`; AccountError where there is none, or it is not whole."""
+    """Return the account at `path`; AccountError where there is none, or it is not
+    whole.
+    """
     place = _file_path(path)
     if not place.is_file():
-        raise AccountError(f"no account at {place.absolute()}; make one: dpbayes account create")
+        raise AccountError(
+            f"no account at {place.absolute()}; make one: dpbayes account create"
+        )
     try:
         with connected(place) as connection:
-            terms = json.loads(connection.execute("SELECT body FROM entries").fetchone()[0])
+            terms = json.loads(
+                connection.execute("SELECT body FROM entries").fetchone()[0]
+            )
         if terms["format"] != FORMAT:
-            raise ValueError(f"its format is {terms['format']!r}, this version reads {FORMAT}")
+            raise ValueError(
+                f"its format is {terms['format']!r}, this version reads {FORMAT}"
+            )
         dataset, neighbours = keys.dataset_name(terms["dataset"]), terms["neighbours"]
         bound, unit = exact(terms["bound"]), Unit(**terms["unit"])
     except (TypeError, KeyError, ValueError) as error:
         raise AccountError(
-            f"{place} is no account of this version, or damaged: its terms cannot be read "
-            f"({error}). Where it is an old one, make a new one with what was left as its epsilon"
+            f"{place} is no account of this version, or damaged: its terms cannot be"
+            f" read ({error}). Where it is an old one, make a new one with what was"
+            " left as its epsilon"
         ) from error
     witness = keys.read_witness(witness_file(dataset))
     if Path(witness.account).resolve() != place.resolve():
         raise AccountError(
-            f"the account of data set {dataset!r} is {witness.account}; {place} is a copy of it. "
-            "If it was moved on purpose, correct the path in the key file"
+            f"the account of data set {dataset!r} is {witness.account}; {place} is a"
+            " copy of it. If it was moved on purpose, correct the path in the key file"
         )
     account = Account(place, dataset, bound, neighbours, unit, witness)
     last = account.entries[-1]
@@ -101,10 +113,13 @@ def note_of(table: Path) -> Path:
 
 
 def leave_note(table: Path, account: Account) -> str:
-    """Write beside a table which account it has; return where, or why that was not possible."""
+    """Write beside a table which account it has; return where, or why that was not
+    possible.
+    """
     note = (
-        f"{account.path.absolute()}\nis the account of {table.name}, data set {account.dataset}: "
-        "all releases and answers are paid there, and no other account is made for it.\n"
+        f"{account.path.absolute()}\nis the account of {table.name}, data set"
+        f" {account.dataset}: all releases and answers are paid there, and no other"
+        " account is made for it.\n"
     )
     try:
         note_of(table).write_text(note, encoding="utf-8")
@@ -114,9 +129,13 @@ def leave_note(table: Path, account: Account) -> str:
 
 
 def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> None:
-    """Refuse a second account; a key for this one under which nothing was paid is taken away."""
+    """Refuse a second account; a key for this one under which nothing was paid is taken
+    away.
+    """
     if place.exists():
-        raise AccountError(f"account {place} exists already: pay from it, or name another file")
+        raise AccountError(
+            f"account {place} exists already: pay from it, or name another file"
+        )
     unused = []
     for folder in {keys.keys_folder(), Path(keys.KNOWN).expanduser()}:
         for path in folder.glob("*.key"):
@@ -131,9 +150,10 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
             unused.append(path)
     if note_of(table).exists():
         raise AccountError(
-            f"table {table} has an account already, says {note_of(table)}, and its key is not "
-            "here: it is in another folder, of another user, or lost; a second account would "
-            "promise twice as much. If nothing was ever spent there, delete the note"
+            f"table {table} has an account already, says {note_of(table)}, and its key"
+            " is not here: it is in another folder, of another user, or lost; a second"
+            " account would promise twice as much. If nothing was ever spent there,"
+            " delete the note"
         )
     for path in unused:
         path.unlink()

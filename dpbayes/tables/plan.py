@@ -1,8 +1,8 @@
 """A plan: everything about a release that is declared before the table is opened.
 
-A TOML file of about ten lines; paths are relative to it. Nothing in it may be read off the table:
-categories and their order, bounds and the treatment of missing values would each tell something
-about the people in it.
+A TOML file of about ten lines; paths are relative to it. Nothing in it may be read off
+the table: categories and their order, bounds and the treatment of missing values would
+each tell something about the people in it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ JOINERS = "\u200c\u200d"  # which labels in Persian and Hindi need
 class Plan(Declared):
     """A checked plan; make one with `read_plan`.
 
-    `attributes` are one or two; `rules` say what becomes of missing values and who is protected;
-    `records` is "public" or "secret"; `prior` has one parameter a cell, shape (k,).
+    `attributes` are one or two; `rules` say what becomes of missing values and who is
+    protected; `records` is "public" or "secret"; `prior` has one parameter a cell,
+    shape (k,).
     """
 
     dataset: Named
@@ -58,12 +59,16 @@ class Plan(Declared):
         if not 2 <= cells <= MOST_CELLS:
             raise wrong("categories", f"2 to {MOST_CELLS} cells in all", cells)
         if len(set(self.labels)) < cells:
-            raise wrong("categories", "such that no two cells read the same", self.labels[:9])
+            raise wrong(
+                "categories", "such that no two cells read the same", self.labels[:9]
+            )
         if {"name", "epsilon"} & self.options.keys():
             raise wrong("options", "a table without name and epsilon", self.options)
         values = given if isinstance(given, list) else [given] * cells
         if len(values) != cells or not all(0 < value <= 1e9 for value in values):
-            raise wrong("prior", f"one number, or {cells}, above 0 and at most 1e9", given)
+            raise wrong(
+                "prior", f"one number, or {cells}, above 0 and at most 1e9", given
+            )
         self._check_missing()
         return self
 
@@ -78,7 +83,9 @@ class Plan(Declared):
         if isinstance(declared, list):
             declared = {names[0]: declared}
         if set(declared) != set(names):
-            raise wrong("categories", f"given for {' and '.join(names)}", sorted(declared))
+            raise wrong(
+                "categories", f"given for {' and '.join(names)}", sorted(declared)
+            )
         try:
             return check_attributes([_declared(name, declared[name]) for name in names])
         except (ValueError, TypeError) as error:
@@ -86,17 +93,19 @@ class Plan(Declared):
 
     def _check_missing(self) -> None:
         value, absent = self.missing, self.missing_values
-        labels = [v for a in self.attributes if a.of_texts for v in a.labels if v != value]
+        labels = [
+            v for a in self.attributes if a.of_texts for v in a.labels if v != value
+        ]
         if twice := [label for label in labels if label in absent]:
             allowed = (
-                f"different from what stands for a missing value ({shown(list(absent))}); "
-                "missing_values = [...] says what does"
+                "different from what stands for a missing value"
+                f" ({shown(list(absent))}); missing_values = [...] says what does"
             )
             raise wrong("categories", allowed, twice[0])
         if value == DROP and self.records == "public":
             allowed = (
-                '"refuse" or a category; dropping rows makes the number of records depend on who '
-                'left what out, so it needs records = "secret"'
+                '"refuse" or a category; dropping rows makes the number of records'
+                ' depend on who left what out, so it needs records = "secret"'
             )
             raise wrong("missing", allowed, value)
         without = [a.name for a in self.attributes if value not in a.labels]
@@ -106,7 +115,10 @@ class Plan(Declared):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """One text a cell, the last column fastest."""
-        return tuple(", ".join(cell) for cell in product(*(one.labels for one in self.attributes)))
+        return tuple(
+            ", ".join(cell)
+            for cell in product(*(one.labels for one in self.attributes))
+        )
 
     @property
     def mechanism(self) -> str:
@@ -114,7 +126,9 @@ class Plan(Declared):
 
     @property
     def prior(self) -> NDArray[np.float64]:
-        return np.broadcast_to(np.array(self.given_prior, dtype=np.float64), len(self.labels))
+        return np.broadcast_to(
+            np.array(self.given_prior, dtype=np.float64), len(self.labels)
+        )
 
     @property
     def rules(self) -> Rules:
@@ -122,12 +136,15 @@ class Plan(Declared):
 
     @property
     def neighbours(self) -> str:
-        """The relation of the promise: replaced with public n, changed with secret n."""
+        """The relation of the promise: replaced with public n, changed with secret
+        n."""
         return RELATIONS[self.records == "secret"]
 
     @property
     def epsilon_of_a_record(self) -> Fraction:
-        """The epsilon of one record, so that all records of a person have `epsilon` together."""
+        """The epsilon of one record, so that all records of a person have `epsilon`
+        together.
+        """
         return self.epsilon / self.unit.keep
 
     def statement(self) -> str:
@@ -138,20 +155,30 @@ class Plan(Declared):
         )  # fmt: skip
 
     def request_of(self, fingerprint: str) -> str:
-        """Return the request's name: the declared one, or one that follows from plan and table."""
-        follows = hashlib.sha256(f"{self.statement()}|{fingerprint}".encode()).hexdigest()[:16]
+        """Return the request's name: the declared one, or one that follows from plan
+        and table.
+        """
+        follows = hashlib.sha256(
+            f"{self.statement()}|{fingerprint}".encode()
+        ).hexdigest()[:16]
         return self.request or follows
 
 
-def _declared(name: str, given: list[str] | dict[Literal["edges"], list[float]]) -> Attribute:
+def _declared(
+    name: str, given: list[str] | dict[Literal["edges"], list[float]]
+) -> Attribute:
     if isinstance(given, dict):
         return Bins(name, tuple(given.get("edges", ())))
     kinds = {unicodedata.category(one) for one in "".join(given) if one not in JOINERS}
     if {kind for kind in kinds if kind[0] == "C"} | kinds & {"Zl", "Zp"}:
-        raise ValueError(f"values of {name} must be text without control characters, got {given}")
+        raise ValueError(
+            f"values of {name} must be text without control characters, got {given}"
+        )
     return Categories(name, tuple(given))
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Return the plan in a TOML file, or raise PlanError before anything else is opened."""
+    """Return the plan in a TOML file, or raise PlanError before anything else is
+    opened.
+    """
     return Plan.read(path)

@@ -4,8 +4,9 @@
     2 * (income >= 10) - (not physical_limitation = 1)
     age between 18 and 40                     # 18 <= age < 40, the ends of bins
 
-A condition must not cut through a bin. Texts are compared as they are written: 01 is not 1. Names
-and values become place holders; Python's parser reads the rest, of which only some nodes are taken.
+A condition must not cut through a bin. Texts are compared as they are written: 01 is
+not 1. Names and values become place holders; Python's parser reads the rest, of which
+only some nodes are taken.
 """
 
 from __future__ import annotations
@@ -32,8 +33,16 @@ _TOKEN = re.compile(
     r"|(?P<quoted>'[^']*'|\"[^\"]*\")|(?P<sign><=|>=|!=|==|[-<>=(),*+])|(?P<other>\S)"
 )
 _BETWEEN = re.compile(r"between ((?:[-+] )?_\d+) and ((?:[-+] )?_\d+)")
-_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=", ast.NotEq: "!="}
-Attribute = Any  # `Bins` or `Categories`, of which name, size, of_texts and select are used
+_SIGNS = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "=",
+    ast.NotEq: "!=",
+}
+# `Bins` or `Categories`, of which name, size, of_texts and select are used
+Attribute = Any
 
 
 class Wish(BaseModel):
@@ -44,11 +53,15 @@ class Wish(BaseModel):
     length: Annotated[float, Field(allow_inf_nan=False)]
     confidence: Annotated[float, Field(ge=1e-15, le=1.0 - 1e-15)] = 0.95
     by: str | None = None
-    request: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None = None
+    request: (
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None
+    ) = None
 
 
 def wished(body: str | bytes) -> Wish:
-    """Return what a JSON object asks for, or raise ValueError naming the field that is wrong."""
+    """Return what a JSON object asks for, or raise ValueError naming the field that is
+    wrong.
+    """
     try:
         return Wish.model_validate_json(body)
     except ValidationError as error:
@@ -57,15 +70,17 @@ def wished(body: str | bytes) -> Wish:
         raise ValueError("body must be JSON")
     if not first["loc"] or first["type"] in ("missing", "extra_forbidden"):
         fields = ", ".join(Wish.model_fields)
-        raise ValueError(f"a question must have the fields {fields}, the first two at least")
+        raise ValueError(
+            f"a question must have the fields {fields}, the first two at least"
+        )
     allowed = re.sub(r"^\w+ should ", "", first["msg"])
     raise ValueError(f"{first['loc'][0]} must {allowed}, got {shown(first['input'])}")
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, checked: `query` (cells,) on the grid, the longest interval that will do, its
-    `delta`, who pays, and an id under which what was paid can be had again."""
+    """A question, checked: `query` (cells,) on the grid, the longest interval that will
+    do, its `delta`, who pays, and an id under which what was paid can be had again."""
 
     text: str
     query: Array
@@ -77,10 +92,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question got: `outcome` "derived", "fresh", or "rejected", without an estimate.
+    """What a question got: `outcome` "derived", "fresh", or "rejected", without an
+    estimate.
 
-    `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of its bound;
-    `history` how many answers there are then; `affordable` about the shortest length to be had.
+    `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of
+    its bound; `history` how many answers there are then; `affordable` about the
+    shortest length to be had.
     """
 
     question: str
@@ -96,7 +113,9 @@ class Answer:
 
 
 def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
-    """Return one coefficient a cell for a query text; the last attribute varies fastest."""
+    """Return one coefficient a cell for a query text; the last attribute varies
+    fastest.
+    """
     if not isinstance(text, str):
         raise TypeError(f"query must be text, got {text!r}")
     if len(text) > LONGEST:
@@ -110,7 +129,9 @@ def coefficients(text: str, attributes: Sequence[Attribute]) -> Array:
 
 
 class _Query:
-    """A query text, every part of which is an array that broadcasts to the cube's shape."""
+    """A query text, every part of which is an array that broadcasts to the cube's
+    shape.
+    """
 
     def __init__(self, text: str, attributes: Sequence[Attribute]) -> None:
         self._text, self._attributes = text, {one.name: one for one in attributes}
@@ -130,13 +151,17 @@ class _Query:
             near = (placed[at:].split() or placed.split()[-1:])[0]
             near = self._values[int(near[1:])][1] if near[0] == "_" else near
             raise self._error(f"it breaks off or goes wrong at {near!r}") from None
-        terms = sum(isinstance(n, (ast.Name, ast.UnaryOp, ast.BinOp)) for n in ast.walk(body))
+        terms = sum(
+            isinstance(n, (ast.Name, ast.UnaryOp, ast.BinOp)) for n in ast.walk(body)
+        )
         if terms > MOST_TERMS:
             raise self._error(f"it must have at most {MOST_TERMS} terms, got {terms}")
         return body
 
     def _placed(self, match: re.Match[str]) -> str:
-        """Return what Python is to read for a token: place holders _0, _1, ... for all values."""
+        """Return what Python is to read for a token: place holders _0, _1, ... for all
+        values.
+        """
         kind, token = str(match.lastgroup), match[0]
         if kind == "other":
             raise self._error(f"unexpected {token!r}")
@@ -170,18 +195,28 @@ class _Query:
             case ast.Compare(left=left, ops=[sign], comparators=[right]):
                 return self._compared(left, sign, right)
             case ast.Compare():
-                raise self._error("one comparison at a time: join them by and, brackets round each")
-        raise self._error("a condition on an attribute must stand here, such as age < 40")
+                raise self._error(
+                    "one comparison at a time: join them by and, brackets round each"
+                )
+        raise self._error(
+            "a condition on an attribute must stand here, such as age < 40"
+        )
 
     def _condition(self, node: ast.expr) -> NDArray[np.bool_]:
         found = self.read(node)
         if found.dtype != np.bool_:
-            raise self._error("and, or, not join conditions, and no sums or multiples of them")
+            raise self._error(
+                "and, or, not join conditions, and no sums or multiples of them"
+            )
         return found
 
-    def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> NDArray[np.bool_]:
+    def _compared(
+        self, left: ast.expr, sign: ast.cmpop, right: ast.expr
+    ) -> NDArray[np.bool_]:
         if isinstance(left, ast.BinOp):
-            raise self._error("conditions that are added or multiplied stand in brackets")
+            raise self._error(
+                "conditions that are added or multiplied stand in brackets"
+            )
         kind, name = self._literal(left)
         if kind == "number" or name not in self._attributes:
             known = ", ".join(self._attributes) or "none"
@@ -189,7 +224,9 @@ class _Query:
         one = self._attributes[name]
         listed = right.elts if isinstance(right, (ast.List, ast.Tuple)) else [right]
         literals = [self._literal(node) for node in listed]
-        values = [v if one.of_texts or kind != "number" else float(v) for kind, v in literals]
+        values = [
+            v if one.of_texts or kind != "number" else float(v) for kind, v in literals
+        ]
         if isinstance(right, ast.List):
             low, high = values
             if isinstance(low, str) or isinstance(high, str) or not low < high:
@@ -201,7 +238,9 @@ class _Query:
         elif len(values) == 1 and not isinstance(right, ast.Tuple):
             chosen = one.select(_SIGNS[type(sign)], values[0])
         else:
-            raise self._error("= takes one value, in at least one value: health in (good, fair)")
+            raise self._error(
+                "= takes one value, in at least one value: health in (good, fair)"
+            )
         shape = [-1 if other == name else 1 for other in self._attributes]
         return np.asarray(chosen.reshape(shape) ^ isinstance(sign, ast.NotIn))
 
@@ -210,7 +249,9 @@ class _Query:
         match node:
             case ast.Name(id=name):
                 return self._values[int(name[1:])]
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Name() as inside):
+            case ast.UnaryOp(
+                op=ast.USub() | ast.UAdd() as sign, operand=ast.Name() as inside
+            ):
                 kind, text = self._literal(inside)
                 if kind == "number":
                     return kind, f"{'-' if isinstance(sign, ast.USub) else '+'}{text}"

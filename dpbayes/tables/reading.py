@@ -1,8 +1,10 @@
-"""The posterior an analyst should hold after a release: one that knows how the noise was made.
+"""The posterior an analyst should hold after a release: one that knows how the noise
+was made.
 
-p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet distributions
-over the count vectors x, a product over the categories but for their sum. With a public number of
-records the reading is exact; a secret one is any number beforehand, and the reading is by draws.
+p(theta | release) = sum over x of P(x | release) p(theta | x), a mixture of Dirichlet
+distributions over the count vectors x, a product over the categories but for their sum.
+With a public number of records the reading is exact; a secret one is any number
+beforehand, and the reading is by draws.
 """
 
 from __future__ import annotations
@@ -25,20 +27,26 @@ from dpbayes.mechanisms.protocol import Mechanism, own
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 
 LARGEST_LISTED = 3000  # candidate sets above are not searched one law at a time
-DRAWS = 10_000  # of counts of unknown total: means are right to a hundredth of their spread
+# of counts of unknown total: means are right to a hundredth of their spread
+DRAWS = 10_000
 _LARGEST_TOTAL = 2_000_000
 _WIDEST = 1 << 22
 
 
 def _log_prior_factor(alpha: float, values: Whole) -> Floats:
-    """Return ln(Gamma(alpha + x) / x!), for large alpha less lnGamma(alpha), a constant."""
+    """Return ln(Gamma(alpha + x) / x!), for large alpha less lnGamma(alpha), a
+    constant.
+    """
     steps = values.astype(np.float64)
-    if alpha < 1e4:  # above it lnGamma(alpha + x) loses digits that its change with x needs
+    # above it lnGamma(alpha + x) loses digits that its change with x needs
+    if alpha < 1e4:
         gammas = gammaln(alpha + steps)
         if alpha < 1e-290:  # lnGamma overflows; Gamma(alpha) is 1 / alpha
             gammas = np.where(steps == 0.0, -np.log(alpha), gammas)
         return np.asarray(gammas - gammaln(steps + 1.0))
-    rise = (alpha + steps - 0.5) * np.log1p(steps / alpha) + steps * (np.log(alpha) - 1.0)
+    rise = (alpha + steps - 0.5) * np.log1p(steps / alpha) + steps * (
+        np.log(alpha) - 1.0
+    )
     rise += stirling_series(alpha + steps) - stirling_series(np.array([alpha]))
     return np.asarray(rise - gammaln(steps + 1.0))
 
@@ -51,11 +59,15 @@ class ListedCounts:
     weights: Floats
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
-        """Return values of the count of category i, of the total, and their probabilities."""
+        """Return values of the count of category i, of the total, and their
+        probabilities.
+        """
         return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        return np.asarray(self.histograms[rng.choice(self.weights.size, size, p=self.weights)])
+        return np.asarray(
+            self.histograms[rng.choice(self.weights.size, size, p=self.weights)]
+        )
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,9 @@ class Weighted:
     def of_logs(cls, start: int, logs: Floats) -> Weighted:
         """Return probabilities from their logarithms, up to a constant."""
         top = logs.max()
-        places = np.flatnonzero(logs > top - 50.0)  # others are below e^-50 of the largest
+        places = np.flatnonzero(
+            logs > top - 50.0
+        )  # others are below e^-50 of the largest
         weights = np.exp(logs[places[0] : places[-1] + 1] - top)
         return cls(start + int(places[0]), weights / weights.sum())
 
@@ -93,7 +107,9 @@ class Weighted:
     def at(self, values: Whole) -> Floats:
         index = values - self.start
         inside = (index >= 0) & (index < self.weights.size)
-        return np.where(inside, self.weights[np.clip(index, 0, self.weights.size - 1)], 0.0)
+        return np.where(
+            inside, self.weights[np.clip(index, 0, self.weights.size - 1)], 0.0
+        )
 
 
 @dataclass(frozen=True)
@@ -107,22 +123,31 @@ class ProductCounts:
     def _sums(self) -> list[list[Weighted]]:
         """The laws of the sums of the first 0, 1, ... counts, and of the last."""
         orders = self.counts, self.counts[::-1]
-        return [list(accumulate(one, initial=Weighted(0, np.ones(1)))) for one in orders]
+        return [
+            list(accumulate(one, initial=Weighted(0, np.ones(1)))) for one in orders
+        ]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
         before, after = self._sums
-        values, others = self.counts[i].values, before[i] + after[len(self.counts) - 1 - i]
+        values, others = (
+            self.counts[i].values,
+            before[i] + after[len(self.counts) - 1 - i],
+        )
         weights = self.counts[i].weights * others.at(self.n - values)
         return values, np.full(values.size, self.n), weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms (size, k), drawn from the last category backwards."""
+        """Return independent histograms (size, k), drawn from the last category
+        backwards.
+        """
         left = np.full(size, self.n)
         result = np.empty((size, len(self.counts)), dtype=np.int64)
         for i in range(len(self.counts) - 1, 0, -1):
             known, rows = np.unique(left, return_inverse=True)
             values = self.counts[i].values
-            table = self.counts[i].weights * self._sums[0][i].at(known[:, None] - values)
+            table = self.counts[i].weights * self._sums[0][i].at(
+                known[:, None] - values
+            )
             cumulative = np.cumsum(table, axis=1)
             aim = rng.random(size) * cumulative[rows, -1]
             result[:, i] = values[(cumulative[rows] <= aim[:, None]).sum(axis=1)]
@@ -133,7 +158,9 @@ class ProductCounts:
 
 @dataclass(frozen=True)
 class NoiseAwarePosterior:
-    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where secret)."""
+    """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where
+    secret).
+    """
 
     prior: Floats
     n: int | None
@@ -146,21 +173,33 @@ class NoiseAwarePosterior:
         return np.array([float(weights @ (a / (a + b))) for a, b, weights in mixtures])
 
     def _mixture(self, i: int) -> tuple[Floats, Floats, Floats]:
-        """Return the parameters (a, b) of the beta laws that share i mixes, and their weights."""
+        """Return the parameters (a, b) of the beta laws that share i mixes, and their
+        weights.
+        """
         place = check.integer("i", i, minimum=0, maximum=self.prior.size - 1)
         values, totals, weights = self.counts.joint(place)
         kept = weights > 1e-16  # others are below the rounding of the sum
         a = self.prior[i] + values[kept]
-        return a, self.prior.sum() + totals[kept] - a, weights[kept] / weights[kept].sum()
+        return (
+            a,
+            self.prior.sum() + totals[kept] - a,
+            weights[kept] / weights[kept].sum(),
+        )
 
     def density(self, i: int, proportions: ArrayLike) -> Floats:
         """Return the density of the probability of category i at points in (0, 1)."""
-        theta, (a, b, weights) = np.asarray(proportions, dtype=np.float64), self._mixture(i)
-        logs = np.multiply.outer(np.log(theta), a - 1) + np.multiply.outer(np.log1p(-theta), b - 1)
+        theta, (a, b, weights) = (
+            np.asarray(proportions, dtype=np.float64),
+            self._mixture(i),
+        )
+        logs = np.multiply.outer(np.log(theta), a - 1) + np.multiply.outer(
+            np.log1p(-theta), b - 1
+        )
         return np.asarray(np.exp(logs - betaln(a, b)) @ weights)
 
     def credible_interval(self, i: int, level: float = 0.95) -> tuple[float, float]:
-        """Return the central interval of category i; rounded outward where n is public."""
+        """Return the central interval of category i; rounded outward where n is
+        public."""
         inside = check.open_unit("level", level)
         a, b, weights = self._mixture(i)
 
@@ -174,13 +213,21 @@ class NoiseAwarePosterior:
         return near(lambda t: reached(t) - low), near(lambda t: reached(t) - high)
 
     def interval(self, confidence: float = 0.95) -> Floats:
-        """Return the central interval of every category, shape (k, 2); as in scipy.stats."""
-        return np.array([self.credible_interval(i, confidence) for i in range(self.prior.size)])
+        """Return the central interval of every category, shape (k, 2); as in
+        scipy.stats.
+        """
+        return np.array(
+            [self.credible_interval(i, confidence) for i in range(self.prior.size)]
+        )
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return `size` independent draws of the category probabilities, shape (size, k)."""
+        """Return `size` independent draws of the category probabilities, shape (size,
+        k).
+        """
         generator = check.generator("rng", rng)
-        histograms = self.counts.sample(generator, check.integer("size", size, minimum=0))
+        histograms = self.counts.sample(
+            generator, check.integer("size", size, minimum=0)
+        )
         gammas = generator.standard_gamma(self.prior + histograms)
         return np.asarray(gammas / gammas.sum(axis=1, keepdims=True))
 
@@ -188,12 +235,14 @@ class NoiseAwarePosterior:
 def noise_aware(
     mechanism: Mechanism, noisy: Whole, n: int, prior: Floats, repaired: bool = False
 ) -> NoiseAwarePosterior:
-    """Return the noise-aware posterior given the noisy value a mechanism drew: `def-noise-aware`.
+    """Return the noise-aware posterior given the noisy value a mechanism drew:
+    `def-noise-aware`.
 
-    `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace family,
-    one for geometric, k for lattice; for the others, or if `repaired`, the released histogram, read
-    by listing at most `LARGEST_LISTED` candidates. Where the noise hides the number of records `n`,
-    it is not used, and the posterior is one of `DRAWS` draws, seeded with what was released.
+    `noisy` is what was drawn before clamping or projection: k-1 counts for the Laplace
+    family, one for geometric, k for lattice; for the others, or if `repaired`, the
+    released histogram, read by listing at most `LARGEST_LISTED` candidates. Where the
+    noise hides the number of records `n`, it is not used, and the posterior is one of
+    `DRAWS` draws, seeded with what was released.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> aware = noise_aware(mechanism("geometric", 1.0), np.array([7]), 10, np.ones(2))
@@ -207,25 +256,37 @@ def noise_aware(
     if check.flag("repaired", repaired) or independent is of_counts is None:
         return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
     if independent is not None:
-        return NoiseAwarePosterior(prior, None, _drawn(prior, noisy.tolist(), independent))
+        return NoiseAwarePosterior(
+            prior, None, _drawn(prior, noisy.tolist(), independent)
+        )
     parts = of_counts(noisy, n, int(prior.size))
     if len(parts) != prior.size:
-        raise ValueError(f"prior must have {len(parts)} entries for what was drawn, got {prior}")
+        raise ValueError(
+            f"prior must have {len(parts)} entries for what was drawn, got {prior}"
+        )
     return NoiseAwarePosterior(prior, n, _product(n, prior, parts))
 
 
 def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
-    """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, each category."""
+    """Return the posterior for a known total from ln P(noisy | x) at x = 0 ... n, each
+    category.
+    """
     if n > _LARGEST_TOTAL:
-        raise ValueError(f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}")
+        raise ValueError(
+            f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}"
+        )
     values = np.arange(n + 1)
     before = {float(a): _log_prior_factor(a, values) for a in set(prior)}
     logs = [part + before[float(a)] for part, a in zip(parts, prior, strict=True)]
-    # A common factor e^(tilt x), which changes nothing, brings the unconditioned sum near n.
+    # A common factor e^(tilt x), which changes nothing, brings the unconditioned sum
+    # near n.
     low, high, tilt = -math.inf, math.inf, 0.0
     for _ in range(200):
         counts = tuple(Weighted.of_logs(0, log + tilt * values) for log in logs)
-        excess, variance = sum(one.mean for one in counts) - n, sum(one.variance for one in counts)
+        excess, variance = (
+            sum(one.mean for one in counts) - n,
+            sum(one.variance for one in counts),
+        )
         if excess**2 <= 1.0 + variance:
             break
         low, high = (low, tilt) if excess > 0.0 else (tilt, high)
@@ -234,53 +295,76 @@ def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
     return ProductCounts(n, counts)
 
 
-def _listed(mechanism: Mechanism, released: Whole, n: int, prior: Floats) -> ListedCounts:
+def _listed(
+    mechanism: Mechanism, released: Whole, n: int, prior: Floats
+) -> ListedCounts:
     """Return the posterior of the counts by the law of every histogram."""
     size = number_of_candidates(n, prior.size)
     if size > LARGEST_LISTED:
         raise ValueError(
-            f"n = {n} records over k = {prior.size} categories have {size} candidates; a "
-            f"noise-aware posterior for {mechanism.name} takes at most {LARGEST_LISTED}"
+            f"n = {n} records over k = {prior.size} categories have {size} candidates;"
+            f" a noise-aware posterior for {mechanism.name} takes at most"
+            f" {LARGEST_LISTED}"
         )
     histograms = compositions(n, prior.size)
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
         logs = np.log(likelihood)
-    logs += sum(_log_prior_factor(a, x) for a, x in zip(prior, histograms.T, strict=True))
+    logs += sum(
+        _log_prior_factor(a, x) for a, x in zip(prior, histograms.T, strict=True)
+    )
     return ListedCounts(histograms, np.exp(logs - logsumexp(logs)))
 
 
 def _drawn(
-    prior: Floats, noisy: Sequence[int], log_likelihood_at: Callable[[int, Whole], Floats]
+    prior: Floats,
+    noisy: Sequence[int],
+    log_likelihood_at: Callable[[int, Whole], Floats],
 ) -> ListedCounts:
-    """Return weighted draws of counts, tilted for their secret total, any total equally likely."""
-    mass, tilt, rng = float(prior.sum()), 0.0, np.random.default_rng([abs(y) for y in noisy])
+    """Return weighted draws of counts, tilted for their secret total, any total equally
+    likely.
+    """
+    mass, tilt, rng = (
+        float(prior.sum()),
+        0.0,
+        np.random.default_rng([abs(y) for y in noisy]),
+    )
     for _ in range(50):
         pairs = zip(prior, noisy, strict=True)
         windows = [_window(a, y, partial(log_likelihood_at, y), tilt) for a, y in pairs]
-        wanted = (1.0 - mass) / (sum(one.mean for one in windows) + max(1.0, mass / 2.0))
+        wanted = (1.0 - mass) / (
+            sum(one.mean for one in windows) + max(1.0, mass / 2.0)
+        )
         if abs(wanted - tilt) < 1e-6 * (1.0 + abs(tilt)):
             break
         tilt = 0.5 * (tilt + wanted)
-    drawn = np.stack([rng.choice(one.values, DRAWS, p=one.weights) for one in windows], axis=1)
+    drawn = np.stack(
+        [rng.choice(one.values, DRAWS, p=one.weights) for one in windows], axis=1
+    )
     totals = drawn.sum(axis=1)
     logs = -_log_prior_factor(mass, totals) - tilt * totals
     weights = np.exp(logs - logsumexp(logs))
     worth = 1.0 / float(weights @ weights)
     if worth < 400:  # independent draws: errors of a twentieth
         worth_of = f"{DRAWS} draws of a secret number of records are worth {worth:.0f}"
-        raise ValueError(f"epsilon must be larger, or the prior nearer to 1: {worth_of}")
+        raise ValueError(
+            f"epsilon must be larger, or the prior nearer to 1: {worth_of}"
+        )
     return ListedCounts(drawn, weights)
 
 
-def _window(alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float) -> Weighted:
+def _window(
+    alpha: float, y: int, likelihood: Callable[[Whole], Floats], tilt: float
+) -> Weighted:
     """Return the tilted law of one count, over all values that it may have."""
     reach = 64
     while reach <= _WIDEST:
         values = np.arange(max(0, y - reach), max(0, y) + reach + 1)
         logs = _log_prior_factor(alpha, values) + likelihood(values) + tilt * values
         found = Weighted.of_logs(int(values[0]), logs)
-        if found.values[-1] < values[-1] and (values[0] == 0 or found.start > values[0]):
+        if found.values[-1] < values[-1] and (
+            values[0] == 0 or found.start > values[0]
+        ):
             return found
         reach *= 2
     wide = f"a noisy count of {y} leaves more than {_WIDEST} counts open"

@@ -1,6 +1,8 @@
-"""From a table of people to a release: count, pay, draw, keep, and only then look at it.
+"""From a table of people to a release: count, pay, draw, keep, and only then look at
+it.
 
-The order makes it safe: the spend is durable before the draw, the draw before anybody sees it.
+The order makes it safe: the spend is durable before the draw, the draw before anybody
+sees it.
 """
 
 from __future__ import annotations
@@ -28,8 +30,12 @@ from dpbayes.tables.units import decimal_text
 SCHEMA = "dpbayes.release/5"
 
 
-def chosen_mechanism(name: str, epsilon: Fraction, options: dict[str, Any]) -> Mechanism:
-    """Return the mechanism of this name, the one for a secret number of records included."""
+def chosen_mechanism(
+    name: str, epsilon: Fraction, options: dict[str, Any]
+) -> Mechanism:
+    """Return the mechanism of this name, the one for a secret number of records
+    included.
+    """
     if name == IndependentNoise.name:
         if options:
             raise TypeError(f"{name} has no options, got {options}")
@@ -38,18 +44,28 @@ def chosen_mechanism(name: str, epsilon: Fraction, options: dict[str, Any]) -> M
 
 
 def planned_mechanism(plan: Plan) -> Mechanism:
-    """Return the mechanism of a plan, at the epsilon of one record; PlanError if it has none."""
-    where = plan.file.where("mechanism" if "mechanism" in plan.file.settings else "options")
+    """Return the mechanism of a plan, at the epsilon of one record; PlanError if it has
+    none.
+    """
+    where = plan.file.where(
+        "mechanism" if "mechanism" in plan.file.settings else "options"
+    )
     try:
-        chosen = chosen_mechanism(plan.mechanism, plan.epsilon_of_a_record, plan.options)
+        chosen = chosen_mechanism(
+            plan.mechanism, plan.epsilon_of_a_record, plan.options
+        )
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
         raise PlanError(f"{where}: mechanism: {error}") from error
-    if promised.bound is None or promised.failure or promised.neighbours != plan.neighbours:
+    if (
+        promised.bound is None
+        or promised.failure
+        or promised.neighbours != plan.neighbours
+    ):
         raise PlanError(
-            f"{where}: mechanism must have a proved guarantee for {plan.neighbours} (records = "
-            f"{plan.records!r}) without a delta, since accounts add up epsilons alone, got "
-            f"{plan.mechanism!r}. {promised.sentence}"
+            f"{where}: mechanism must have a proved guarantee for {plan.neighbours}"
+            f" (records = {plan.records!r}) without a delta, since accounts add up"
+            f" epsilons alone, got {plan.mechanism!r}. {promised.sentence}"
         )
     return chosen
 
@@ -61,14 +77,18 @@ def promise(plan: Plan) -> str:
 
 
 def cost(plan: Plan, account: Account) -> Fraction:
-    """Return what a release costs in the account's relation; AccountError where it has no price."""
+    """Return what a release costs in the account's relation; AccountError where it has
+    no price.
+    """
     account.require_unit(plan.unit)
     return plan.epsilon_of_a_record * account.factor(plan.neighbours)
 
 
 @dataclass(frozen=True)
 class PaidRelease:
-    """One paid release of a table; `repeated` says that it had been paid for and kept before."""
+    """One paid release of a table; `repeated` says that it had been paid for and kept
+    before.
+    """
 
     plan: Plan
     private: Release
@@ -80,7 +100,9 @@ class PaidRelease:
     repeated: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Return what `release.json` holds, less what is computed from the draw afterwards."""
+        """Return what `release.json` holds, less what is computed from the draw
+        afterwards.
+        """
         plan, private = self.plan, self.private
         return {
             "schema": SCHEMA,
@@ -107,20 +129,25 @@ class PaidRelease:
 
 
 def rehearse(plan: Plan, records: int) -> None:
-    """Draw once from made-up, balanced counts, so that a refusal comes before anything is paid."""
+    """Draw once from made-up, balanced counts, so that a refusal comes before anything
+    is paid.
+    """
     k = len(plan.labels)
     counts = np.full(k, records // k, dtype=np.int64)
     counts[: max(records % k, records == 0)] += 1
     release(planned_mechanism(plan), counts, plan.prior)
 
 
-def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> PaidRelease:
-    r"""Return the release of a table under a plan, paid from its account and kept there.
+def release_table(
+    table: str | Path, plan: Plan, show_values: bool = False
+) -> PaidRelease:
+    r"""Return the release of a table under a plan, paid from its account and kept
+     there.
 
-    For all tables x, x' that differ as the plan's unit and relation say, and every set S of
-    outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] with the plan's epsilon. The same request on
-    the same table returns the same draw and costs nothing more. `show_values` prints a value that
-    the plan does not list.
+    For all tables x, x' that differ as the plan's unit and relation say, and every set
+    S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] with the plan's epsilon. The
+    same request on the same table returns the same draw and costs nothing more.
+    `show_values` prints a value that the plan does not list.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -143,7 +170,10 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     place, chosen = Path(table), planned_mechanism(plan)
     account = open_account(plan.account)
     if account.dataset != plan.dataset:
-        told = f"{account.dataset!r}, whose account {account.path} is, got {plan.dataset!r}"
+        told = (
+            f"{account.dataset!r}, whose account {account.path} is, got"
+            f" {plan.dataset!r}"
+        )
         raise PlanError(f"{plan.file.where('dataset')}: dataset must be {told}")
     price = cost(plan, account)
     mark = account.check_table(place)
@@ -153,7 +183,10 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     if kept is None:
         counts = count(place, plan.attributes, plan.rules, show_values)
         if account.fingerprint(place) != mark:
-            told = "changed while it was counted; nothing was spent. Give the command again when"
+            told = (
+                "changed while it was counted; nothing was spent. Give the command"
+                " again when"
+            )
             raise AccountError(f"table {place} {told} nobody writes to the table")
         n = int(counts.sum()) if plan.records == "public" else 1000
         if n == 0:
@@ -164,10 +197,16 @@ def release_table(table: str | Path, plan: Plan, show_values: bool = False) -> P
     account.reserve(request, price, plan.statement(), table=mark)
     if kept is None:
         drawn = release(chosen, counts, plan.prior)
-        said = {"n": drawn.n, "noisy": drawn.noisy.tolist(), "counts": drawn.counts.tolist()}
+        said = {
+            "n": drawn.n,
+            "noisy": drawn.noisy.tolist(),
+            "counts": drawn.counts.tolist(),
+        }
         kept = account.keep(request, json.dumps(said))
     said = json.loads(kept)
-    noisy, released = (np.array(said[name], dtype=np.int64) for name in ("noisy", "counts"))
+    noisy, released = (
+        np.array(said[name], dtype=np.int64) for name in ("noisy", "counts")
+    )
     private = Release(chosen, plan.prior, int(said["n"]), noisy, released)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

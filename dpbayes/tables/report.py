@@ -1,4 +1,6 @@
-"""The files of a release: JSON with a versioned schema, CSV, and a page that needs nothing else."""
+"""The files of a release: JSON with a versioned schema, CSV, and a page that needs
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,29 @@ _READINGS = {"noise-aware": "noise_aware", "plain": "plain"}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one row a cell: label, released count, share and interval of each reading, or None."""
+    """Return one row a cell: label, released count, share and interval of each reading,
+    or None.
+    """
     rows = []
     for i, label in enumerate(record["labels"]):
         row: dict[str, Any] = {"label": label, "released": record["counts"][i]}
         for name in _READINGS.values():
             part = _part(record, name)
             missing = "missing" in part
-            values = (None,) * 3 if missing else (part["mean"][i], *part["intervals"][i])
-            row |= zip((f"{name}_share", f"{name}_low", f"{name}_high"), values, strict=True)
+            values = (
+                (None,) * 3 if missing else (part["mean"][i], *part["intervals"][i])
+            )
+            row |= zip(
+                (f"{name}_share", f"{name}_low", f"{name}_high"), values, strict=True
+            )
         rows.append(row)
     return rows
 
 
 def _part(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found: dict[str, Any] = record.get("analysis", {}).get(name, {"missing": "not asked for"})
+    found: dict[str, Any] = record.get("analysis", {}).get(
+        name, {"missing": "not asked for"}
+    )
     return found
 
 
@@ -43,23 +53,34 @@ def csv_text(record: Mapping[str, Any]) -> str:
     writer.writeheader()
     for row in rows:
         formula = re.match(r"\s*([=@]|[+-](?![0-9.]))", row["label"])
-        writer.writerow(row | {"label": f"'{row['label']}" if formula else row["label"]})
+        writer.writerow(
+            row | {"label": f"'{row['label']}" if formula else row["label"]}
+        )
     return stream.getvalue()
 
 
 @cache
 def template() -> Any:
-    """Return the page with its blanks; asked for before payment, so that no library is missing."""
+    """Return the page with its blanks; asked for before payment, so that no library is
+    missing.
+    """
     import jinja2
 
     page = files("dpbayes").joinpath("data/report.html").read_text(encoding="utf-8")
-    return jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(page)
+    return jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined
+    ).from_string(page)
 
 
 def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
-    """Return the report as one page without scripts, with its figure if it is `drawn`."""
+    """Return the report as one page without scripts, with its figure if it is
+    `drawn`."""
     # The guarantee with its signs as they are printed in books.
-    signs = html.escape(record["guarantee"]).replace("&lt;=", "≤").replace(" in S]", " ∈ S]")
+    signs = (
+        html.escape(record["guarantee"])
+        .replace("&lt;=", "≤")
+        .replace(" in S]", " ∈ S]")
+    )
     return str(
         template().render(
             r=record,
@@ -83,9 +104,9 @@ def error_sentence(record: Mapping[str, Any]) -> str:
     if "missing" in part:
         return f"The expected error was not computed: {part['missing']}."
     return (
-        "If the released counts were the true ones, the Hellinger distance between the released and"
-        f" the true posterior would be {distance_text(part)} on average (0: the same, 1: nothing in"
-        " common)."
+        "If the released counts were the true ones, the Hellinger distance between the"
+        f" released and the true posterior would be {distance_text(part)} on average"
+        " (0: the same, 1: nothing in common)."
     )
 
 
@@ -96,20 +117,30 @@ def distance_text(part: Mapping[str, Any]) -> str:
 
 
 def drawing(record: Mapping[str, Any]) -> str:
-    """Return intervals as SVG with its alternative text, "" where there are none or too many."""
-    found = {label: _part(record, name).get("intervals") for label, name in _READINGS.items()}
-    readings = {label: intervals for label, intervals in found.items() if intervals is not None}
+    """Return intervals as SVG with its alternative text, "" where there are none or too
+    many.
+    """
+    found = {
+        label: _part(record, name).get("intervals") for label, name in _READINGS.items()
+    }
+    readings = {
+        label: intervals for label, intervals in found.items() if intervals is not None
+    }
     if not readings or len(record["labels"]) > 24:
         return ""
     from dpbayes.figures.intervals import intervals
     from dpbayes.figures.theme import svg_bytes
 
     with warnings.catch_warnings():
-        # The letters stand in the picture as letters: it is the reader's fonts that count.
+        # The letters stand in the picture as letters: it is the reader's fonts that
+        # count.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure, alt = intervals(record["labels"], readings, "share of the category")
         svg = svg_bytes(figure, salt=record["request"]).decode()
-    return f'<svg role="img" aria-label="{html.escape(alt)}"' + svg[svg.index("<svg") + 4 :]
+    return (
+        f'<svg role="img" aria-label="{html.escape(alt)}"'
+        + svg[svg.index("<svg") + 4 :]
+    )
 
 
 def mechanism_text(described: Mapping[str, Any]) -> str:

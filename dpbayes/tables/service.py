@@ -1,4 +1,5 @@
-"""One curator process holds table and account; analysts ask it over HTTP, with a token each.
+"""One curator process holds table and account; analysts ask it over HTTP, with a token
+each.
 
     POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
                  "by": "sex" to ask once for each value of an attribute;
@@ -6,9 +7,10 @@
     POST /price  the same; nothing is drawn or spent
     GET /balance
 
-Who brings no token is told so before anything is read. Answers are decided, drawn and paid at one
-desk, one at a time, and of one analyst at most one request waits there. They leave at whole ticks,
-so that their time does not follow their noise. Needs the extra `serve`.
+Who brings no token is told so before anything is read. Answers are decided, drawn and
+paid at one desk, one at a time, and of one analyst at most one request waits there.
+They leave at whole ticks, so that their time does not follow their noise. Needs the
+extra `serve`.
 """
 
 from __future__ import annotations
@@ -45,12 +47,15 @@ from dpbayes.tables.predicate import wished
 PATIENCE = 10.0  # seconds in which a request must have arrived
 SECONDS = 30.0  # in which one with parts must end
 LARGEST_BODY = 1 << 14
-MOST_WAITING = 64  # connections of an address without a request; one more ends the oldest
+# connections of an address without a request; one more ends the oldest
+MOST_WAITING = 64
 MOST_OF_ONE = 8  # requests of one analyst under way at a time
 
 
 class Service:
-    """Answers analysts' questions; `app` is the ASGI application, `now` and `sleep` its clock."""
+    """Answers analysts' questions; `app` is the ASGI application, `now` and `sleep` its
+    clock.
+    """
 
     def __init__(
         self,
@@ -62,7 +67,9 @@ class Service:
     ) -> None:
         names = [analyst.name for analyst in analysts]
         if len({analyst.token for analyst in analysts}) < len(names):
-            raise ValueError(f"analysts must have different tokens, got one twice among {names}")
+            raise ValueError(
+                f"analysts must have different tokens, got one twice among {names}"
+            )
         self.answering, self.analysts, self.tick = answering, analysts, tick
         self._now, self._sleep = now, sleep
         self._desk = ThreadPoolExecutor(1, "desk")
@@ -70,22 +77,30 @@ class Service:
         self._turns = {name: asyncio.Lock() for name in names}
         paths = {"/ask": "POST", "/price": "POST", "/balance": "GET"}
         self.app = Starlette(
-            routes=[Route(path, self._serve, methods=[how]) for path, how in paths.items()],
+            routes=[
+                Route(path, self._serve, methods=[how]) for path, how in paths.items()
+            ],
             exception_handlers={HTTPException: _failed, Exception: _failed},
         )
 
     def known(self, headers: list[str]) -> Analyst:
-        """Return the analyst whose token the one Authorization header brings, or refuse."""
+        """Return the analyst whose token the one Authorization header brings, or
+        refuse.
+        """
         shape = r"Bearer ([\x21-\x7e]{1,200})"
         found = re.fullmatch(shape, headers[0]) if len(headers) == 1 else None
         digest = token_digest(found[1] if found else "")
         for analyst in self.analysts:
             if hmac.compare_digest(analyst.token, digest):
                 return analyst
-        raise HTTPException(401, "Authorization must be 'Bearer' and the token of an analyst")
+        raise HTTPException(
+            401, "Authorization must be 'Bearer' and the token of an analyst"
+        )
 
     def left(self, analyst: Analyst) -> Fraction:
-        """Return what an analyst may still spend: budget less answers, at most the balance."""
+        """Return what an analyst may still spend: budget less answers, at most the
+        balance.
+        """
         account = self.answering.account
         left = min(analyst.budget - account.paid_by(analyst.name), account.balance)
         return max(left, Fraction(0))
@@ -95,14 +110,18 @@ class Service:
         door = self._doors[analyst.name]
         if door.locked():
             await self._sleep(self.tick)  # who asks again and again waits between
-            told = f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
+            told = (
+                f"requests must be at most {MOST_OF_ONE} at a time; wait for an answer"
+            )
             raise HTTPException(429, told)
         async with door:
             body = await _body(request)
             async with self._turns[analyst.name]:
                 begun = self._now()
                 try:
-                    return JSONResponse(await self._reply(request.url.path, analyst, body))
+                    return JSONResponse(
+                        await self._reply(request.url.path, analyst, body)
+                    )
                 finally:
                     used = max(self._now() - begun, 1e-9)
                     await self._sleep(math.ceil(used / self.tick) * self.tick - used)
@@ -110,19 +129,31 @@ class Service:
     async def _reply(self, path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
         left = functools.partial(self.left, analyst)
         if path == "/balance":
-            return {"analyst": analyst.name, "left": f"{float(await self._at_desk(left)):.6f}"}
+            return {
+                "analyst": analyst.name,
+                "left": f"{float(await self._at_desk(left)):.6f}",
+            }
         ask = self.answering.price if path == "/price" else self.answering.ask
         begun, answers = self._now(), list[dict[str, Any]]()
         try:
             wish = wished(body)
-            questions = await asyncio.to_thread(self.answering.questions, wish, analyst.name)
+            questions = await asyncio.to_thread(
+                self.answering.questions, wish, analyst.name
+            )
             for question in questions:
                 if answers and self._now() - begun > SECONDS:
-                    told = f"{len(answers)} of {len(questions)} are answered; with a request id "
+                    told = (
+                        f"{len(answers)} of {len(questions)} are answered; with a"
+                        " request id "
+                    )
                     told += "they cost nothing when they are asked again"
-                    raise HTTPException(503, f"by must take at most {SECONDS:g} seconds: {told}")
+                    raise HTTPException(
+                        503, f"by must take at most {SECONDS:g} seconds: {told}"
+                    )
                 answer = await self._at_desk(ask, question, left)
-                answers.append(asdict(answer) | {"left": f"{float(await self._at_desk(left)):.6f}"})
+                answers.append(
+                    asdict(answer) | {"left": f"{float(await self._at_desk(left)):.6f}"}
+                )
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
         if wish.by is None:
@@ -130,8 +161,11 @@ class Service:
         return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
 
     async def _at_desk(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Run what looks at account and history, one at a time in the order of arrival."""
-        return await asyncio.get_running_loop().run_in_executor(self._desk, work, *arguments)
+        """Run what looks at account and history, one at a time in the order of
+        arrival."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._desk, work, *arguments
+        )
 
 
 async def _body(request: Request) -> bytes:
@@ -141,9 +175,13 @@ async def _body(request: Request) -> bytes:
             async for piece in request.stream():
                 body += piece
                 if len(body) > LARGEST_BODY:
-                    raise HTTPException(413, f"body must be at most {LARGEST_BODY} bytes")
+                    raise HTTPException(
+                        413, f"body must be at most {LARGEST_BODY} bytes"
+                    )
     except TimeoutError:
-        raise HTTPException(408, f"request must arrive within {PATIENCE:g} seconds") from None
+        raise HTTPException(
+            408, f"request must arrive within {PATIENCE:g} seconds"
+        ) from None
     return body
 
 
@@ -153,20 +191,27 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"error": told}, 500)
     told = error.detail
     if error.status_code in (404, 405):
-        told = f"path must be POST /ask, POST /price or GET /balance, got {request.url.path!r}"
+        told = (
+            "path must be POST /ask, POST /price or GET /balance, got"
+            f" {request.url.path!r}"
+        )
     headers = {"WWW-Authenticate": "Bearer"} if error.status_code == 401 else None
     return JSONResponse({"error": told}, error.status_code, headers)
 
 
 def service_of(path: str | Path) -> Service:
-    """Return the service that a file declares; PlanError or AccountError say what is wrong with it.
+    """Return the service that a file declares; PlanError or AccountError say what is
+    wrong with it.
 
-    By default the smallest price is such that the account is spent before the history is full.
+    By default the smallest price is such that the account is spent before the history
+    is full.
     """
     told = ServiceFile.read(path)
     account, most = open_account(told.account), told.most_answers
     smallest = told.smallest_price or account.bound / most
-    answering = open_answering(told.cube, account, smallest_price=smallest, most_answers=most)
+    answering = open_answering(
+        told.cube, account, smallest_price=smallest, most_answers=most
+    )
     return Service(answering, told.analysts, told.tick)
 
 
@@ -204,8 +249,13 @@ class _Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         body = json.dumps({"error": "request must be HTTP/1.1"})
-        head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
-        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection:"
+            " close\r\n"
+        )
+        self.transport.write(
+            f"{head}content-length: {len(body)}\r\n\r\n{body}".encode()
+        )
         self.transport.close()
 
     def _arrived(self) -> None:
@@ -216,7 +266,18 @@ class _Connection(H11Protocol):
 
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:
     """Return uvicorn's server of the service; `run(sockets=[...])` serves."""
-    protocol = type("_Here", (_Connection,), {"patience": patience, "waiting": defaultdict(list)})
-    quiet: dict[str, Any] = {"log_config": None, "log_level": "critical", "access_log": False}
-    quiet |= {"ws": "none", "lifespan": "off", "server_header": False, "date_header": False}
+    protocol = type(
+        "_Here", (_Connection,), {"patience": patience, "waiting": defaultdict(list)}
+    )
+    quiet: dict[str, Any] = {
+        "log_config": None,
+        "log_level": "critical",
+        "access_log": False,
+    }
+    quiet |= {
+        "ws": "none",
+        "lifespan": "off",
+        "server_header": False,
+        "date_header": False,
+    }
     return uvicorn.Server(uvicorn.Config(service.app, http=protocol, **quiet))

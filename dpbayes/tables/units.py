@@ -1,4 +1,6 @@
-"""Who is protected: one record, or one person with at most so many; bounds on the safe side."""
+"""Who is protected: one record, or one person with at most so many; bounds on the safe
+side.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def column(name: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class Unit:
-    """The privacy unit: a record (`person` None), or a person of whom `keep` records count.
+    """The privacy unit: a record (`person` None), or a person of whom `keep` records
+    count.
 
     >>> print(Unit(), "/", Unit("id", 3))
     one record / one person (column 'id', at most 3 records of each)
@@ -35,12 +38,18 @@ class Unit:
             column("person", self.person)
         integer("keep", self.keep, 1, MOST_KEPT)
         if self.person is None and self.keep != 1:
-            raise ValueError(f"keep must be used with person, got {self.keep} without one")
+            raise ValueError(
+                f"keep must be used with person, got {self.keep} without one"
+            )
 
     def __str__(self) -> str:
         if self.person is None:
             return "one record"
-        most = f"at most {self.keep} records of each" if self.keep > 1 else "one record of each"
+        most = (
+            f"at most {self.keep} records of each"
+            if self.keep > 1
+            else "one record of each"
+        )
         return f"one person (column {self.person!r}, {most})"
 
     def differ_by(self, neighbours: str) -> str:
@@ -56,14 +65,18 @@ class Unit:
         """Return for whom a guarantee holds, and for what change it does not."""
         if self.person is None:
             return (
-                "The unit is one record: for a person with m records the epsilon is m times as "
-                "large."
+                "The unit is one record: for a person with m records the epsilon is m"
+                " times as large."
             )
-        counted = ", whose records are exchanged for as many" if neighbours == RELATIONS[0] else ""
+        counted = (
+            ", whose records are exchanged for as many"
+            if neighbours == RELATIONS[0]
+            else ""
+        )
         return (
-            f"The unit is {self}{counted}. A record of one person replaced by a record of another "
-            "changes two people, and moves up to two counted records of each: for that the epsilon "
-            "is up to twice as large."
+            f"The unit is {self}{counted}. A record of one person replaced by a record"
+            " of another changes two people, and moves up to two counted records of"
+            " each: for that the epsilon is up to twice as large."
         )
 
 
@@ -71,9 +84,11 @@ RECORD = Unit()
 
 
 def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
-    """Return a decimal at least ("up") or at most ("down") as large, exact where `digits` suffice.
+    """Return a decimal at least ("up") or at most ("down") as large, exact where
+    `digits` suffice.
 
-    Where so many digits behind the point would show less than three of a value, it has three.
+    Where so many digits behind the point would show less than three of a value, it has
+    three.
 
     >>> decimal_text(Fraction(1, 3), "down"), decimal_text(Fraction(1, 3 * 10**9), "up")
     ('0.333333', '3.34e-10')
@@ -81,12 +96,15 @@ def decimal_text(value: Fraction, direction: str, digits: int = 6) -> str:
     up, scaled = direction == "up", value * 10**digits
     if 0 < scaled < 100 and scaled.denominator > 1:
         three = Context(prec=3, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-        found = three.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(three)
+        found = three.divide(
+            Decimal(value.numerator), Decimal(value.denominator)
+        ).normalize(three)
         return f"{found:f}" if found.adjusted() >= -6 else f"{found:e}"
     whole, rest = divmod(math.ceil(scaled) if up else math.floor(scaled), 10**digits)
     return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".")
 
 
 def counted(number: int, one: str, more: str = "") -> str:
-    """Return a number and what it counts; `more` than one is `one` with s unless given."""
+    """Return a number and what it counts; `more` than one is `one` with s unless
+    given."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"

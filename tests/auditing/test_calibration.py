@@ -1,4 +1,6 @@
-"""Calibration: the audited value is the target, in few audits; certificates of what was audited."""
+"""Calibration: the audited value is the target, in few audits; certificates of what was
+audited.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tests.mechanisms.cabinet import CABINET, Hasty, Truthful, changed
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
-@pytest.mark.parametrize("name", ["expMech-smooth", "expMech-delta", "ilapMech", "geometric"])
+@pytest.mark.parametrize(
+    "name", ["expMech-smooth", "expMech-delta", "ilapMech", "geometric"]
+)
 @pytest.mark.parametrize(
     ("nominal", "n", "prior", "target"),
     [(1.0, 20, [1.0, 0.5], 0.3), (1.0, 20, [1.0, 1.0], 4.0),
@@ -22,7 +26,9 @@ from tests.mechanisms.cabinet import CABINET, Hasty, Truthful, changed
      (0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565),
      (1.9954903538008626, 24, [0.1045506540862012, 13.092120649178165], 2.776693031570886)],
 )  # fmt: skip
-def test_the_audited_value_is_the_target_and_never_above(name, nominal, n, prior, target, delta):
+def test_the_audited_value_is_the_target_and_never_above(
+    name, nominal, n, prior, target, delta
+):
     start = dp.mechanism(name, nominal)
     found = dp.calibrate(start, n, prior, target, delta)
     result = dp.audit(found, n, prior)
@@ -38,7 +44,9 @@ def test_the_audited_value_is_the_target_and_never_above(name, nominal, n, prior
         assert found.sensitivity([n, 0], prior) == start.sensitivity([n, 0], prior)
 
 
-def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(monkeypatch):
+def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(
+    monkeypatch,
+):
     audits, place = [], "dpbayes.auditing.calibration"
     monkeypatch.setattr(f"{place}.pairs", lambda rows: audits.append(1) or pairs(rows))
     start, prior = dp.mechanism("expMech-smooth", 1.0, gamma=0.3), [1.0] * 3
@@ -65,7 +73,8 @@ def test_what_cannot_be_reached_is_refused():
             dp.calibrate(dp.mechanism(name, 1.0), *setting)
 
 
-# --- An audit is about what `.law` returns, or it is refused --------------------------------------
+# --- An audit is about what `.law` returns, or it is refused
+# --------------------------------------
 
 
 def shrunk(self, counts, prior, epsilon, metric):
@@ -73,7 +82,9 @@ def shrunk(self, counts, prior, epsilon, metric):
     return Sensitivity(found.value / 8.0, found.witness)
 
 
-def test_a_sensitivity_changed_behind_the_audits_back_is_noticed_or_audited(monkeypatch):
+def test_a_sensitivity_changed_behind_the_audits_back_is_noticed_or_audited(
+    monkeypatch,
+):
     mechanism = dp.mechanism("expMech-smooth", 1.0)
     before = dp.audit(mechanism, 3, [1, 1, 1]).epsilon
     right = dp.audit(mechanism, 10, [1, 1]).epsilon
@@ -81,7 +92,9 @@ def test_a_sensitivity_changed_behind_the_audits_back_is_noticed_or_audited(monk
     broken = ExponentialMechanism(1.0, changed(SmoothCalibration, sensitivity=shrunk))
     assert dp.audit(broken, 10, [1, 1]).epsilon > 4 * right
     monkeypatch.setattr(SmoothCalibration, "sensitivity", shrunk)
-    with pytest.raises(ArithmeticError, match=r"another law at counts .* than its \.law"):
+    with pytest.raises(
+        ArithmeticError, match=r"another law at counts .* than its \.law"
+    ):
         dp.audit(mechanism, 10, [1, 1])
     with pytest.raises(ArithmeticError, match="another law"):
         dp.calibrate(mechanism, 10, [1, 1], 1.0)
@@ -98,7 +111,12 @@ def test_a_subclass_and_a_replaced_method_are_audited_by_their_own_law(k):
 
 
 @pytest.mark.parametrize(
-    "key", [key for key in CABINET if key.startswith(("nan", "plus inf", "sums", "an output lost"))]
+    "key",
+    [
+        key
+        for key in CABINET
+        if key.startswith(("nan", "plus inf", "sums", "an output lost"))
+    ],
 )
 def test_what_is_no_law_is_refused(key):
     broken = CABINET[key].mechanism

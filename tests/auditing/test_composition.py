@@ -1,4 +1,6 @@
-"""Many releases against dp_accounting and products written out; rho and mu against definitions."""
+"""Many releases against dp_accounting and products written out; rho and mu against
+definitions.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,16 @@ PAIR = LossPair(np.log([0.5, 0.5]), np.log([0.4, 0.6]))
 @pytest.mark.parametrize("m", [1, 3])
 def test_releases_against_the_product_written_out(m):
     pair = worst_pair(dp.audit(dp.mechanism("expMech-smooth", 1.0), 8, [1, 1]))
-    p, q = (np.sum(np.meshgrid(*[one] * m), axis=0).ravel() for one in (pair.log_p, pair.log_q))
+    p, q = (
+        np.sum(np.meshgrid(*[one] * m), axis=0).ravel()
+        for one in (pair.log_p, pair.log_q)
+    )
     written, mirrored = LossPair(p, q), LossPair(q, p)
     for delta in (1e-6, 1e-3):
         epsilon = composed_epsilon(pair, [m], delta, GRID)[0]
-        assert max(written.delta(epsilon), mirrored.delta(epsilon)) <= delta * (1 + 1e-9)
+        assert max(written.delta(epsilon), mirrored.delta(epsilon)) <= delta * (
+            1 + 1e-9
+        )
         lower = epsilon - 2 * m * GRID
         assert max(written.delta(lower), mirrored.delta(lower)) >= delta * (1 - 1e-2)
 
@@ -71,8 +78,12 @@ def test_textbook_bounds():
     pair = dominating_pair(dp.audit(dp.mechanism("geometric", 0.1), 20, [1, 1]))
     bounds = basic_composition(0.1, [50])[0], advanced_composition(0.1, [50], 1e-6)[0]
     assert composed_epsilon(pair, [50], 1e-6)[0] <= min(bounds)
-    assert composed_epsilon(pair, [1], 1e-12, 0.07)[0] == pair.largest_loss()  # not 2 grid steps
-    assert advanced_composition(1000.0, [2], 1e-6).tolist() == [np.inf]  # beyond all floats
+    assert (
+        composed_epsilon(pair, [1], 1e-12, 0.07)[0] == pair.largest_loss()
+    )  # not 2 grid steps
+    assert advanced_composition(1000.0, [2], 1e-6).tolist() == [
+        np.inf
+    ]  # beyond all floats
 
 
 @pytest.mark.parametrize(
@@ -94,12 +105,15 @@ def test_what_is_no_pair_and_no_delta_is_refused_by_name(call, words):
 
 
 def test_the_library_that_composes_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    monkeypatch.setitem(
+        sys.modules, "dp_accounting.pld.privacy_loss_distribution", None
+    )
     with pytest.raises(ImportError, match="needs the package dp-accounting"):
         composed_epsilon(PAIR, [1], 1e-6)
 
 
-# --- rho and mu -----------------------------------------------------------------------------------
+# --- rho and mu
+# -----------------------------------------------------------------------------------
 
 
 def test_rho_of_pure_privacy_is_sharper_than_that_of_opendp_and_that_of_the_gaussian_its_own():
@@ -136,9 +150,12 @@ def test_one_coin_has_its_readings_at_any_epsilon(epsilon: float) -> None:
         kullback = float(mp.mpf(epsilon) * (2 * heads - 1))
         orders = [1 + mp.mpf(10) ** (i * 0.05) for i in range(-100, 81)]
         moments = [
-            heads**a * (1 - heads) ** (1 - a) + (1 - heads) ** a * heads ** (1 - a) for a in orders
+            heads**a * (1 - heads) ** (1 - a) + (1 - heads) ** a * heads ** (1 - a)
+            for a in orders
         ]
-        best = max(mp.log(m) / (a - 1) / a for m, a in zip(moments, orders, strict=True))
+        best = max(
+            mp.log(m) / (a - 1) / a for m, a in zip(moments, orders, strict=True)
+        )
     rho = concentrated_rho(log_p, log_p[::-1])
     assert rho >= max(float(best), kullback) * (1 - 1e-9 - 1e-15 / epsilon)
     rounding = 1e-7 + 1e-15 / epsilon  # the logarithms given are rounded
@@ -154,8 +171,12 @@ def test_one_coin_has_its_readings_at_any_epsilon(epsilon: float) -> None:
         (np.log(0.01), 2.0, np.linspace(1.01, 20, 4000)),
     ],
 )
-def test_a_rare_outcome_is_seen_at_the_order_at_which_it_counts(rare, gap, orders) -> None:
-    log_p, log_q = (np.array([log, np.log1p(-np.exp(log))]) for log in (rare, rare - gap))
+def test_a_rare_outcome_is_seen_at_the_order_at_which_it_counts(
+    rare, gap, orders
+) -> None:
+    log_p, log_q = (
+        np.array([log, np.log1p(-np.exp(log))]) for log in (rare, rare - gap)
+    )
     terms = orders[:, None] * log_p + (1.0 - orders[:, None]) * log_q
     ratio = np.logaddexp(*terms.T) / (orders - 1.0) / orders
     assert concentrated_rho(log_p, log_q) == pytest.approx(ratio.max(), rel=1e-3)
@@ -168,12 +189,22 @@ def test_an_impossible_outcome_has_no_finite_reading() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("n", [1, 2, 9])
-def test_no_private_mechanism_spends_more_than_the_geometric_one(epsilon: float, n: int) -> None:
-    """The geometric mechanism is one coin at each pair, and every other comes from it."""
+def test_no_private_mechanism_spends_more_than_the_geometric_one(
+    epsilon: float, n: int
+) -> None:
+    """The geometric mechanism is one coin at each pair, and every other comes from
+    it."""
     p = np.log(np.array([1.0, np.exp(epsilon)]) / (1.0 + np.exp(epsilon)))
     coin = concentrated_rho(p, p[::-1]), gaussian_mu(p, p[::-1])
     geometric = in_other_notions(dp.mechanism("geometric", epsilon), n, [1, 1])
     assert geometric == pytest.approx(coin, rel=1e-9)
-    for name in ("lapMech", "ilapMech", "expMech", "expMech-smooth", "permute-and-flip", "optimal"):
+    for name in (
+        "lapMech",
+        "ilapMech",
+        "expMech",
+        "expMech-smooth",
+        "permute-and-flip",
+        "optimal",
+    ):
         found = in_other_notions(dp.mechanism(name, epsilon), n, [0.3, 2.0])
         assert all(np.array(found) <= np.array(coin) * (1 + 1e-9))

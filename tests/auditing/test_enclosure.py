@@ -26,7 +26,9 @@ def held(value: mp.mpf, bounds: Bounds, slack: float = 0.0) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 0.25)])
-def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(name, prior) -> None:
+def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(
+    name, prior
+) -> None:
     n, epsilon = 7, 1.25
     enclosure, rows = enclose(made(name, epsilon), n, prior), histograms(n, 2)
     with mp.workdps(60):
@@ -37,7 +39,10 @@ def test_bounds_hold_the_loss_found_by_enumeration_in_high_precision(name, prior
         worst = max(mp.log(p[r] / q[r]) for p, q in pairs for r in rows)
         assert held(worst, enclosure.epsilon, slack)
         excess = mp.exp(mp.mpf(0.3))
-        deltas = [mp.fsum(max(p[r] - excess * q[r], mp.mpf(0)) for r in rows) for p, q in pairs]
+        deltas = [
+            mp.fsum(max(p[r] - excess * q[r], mp.mpf(0)) for r in rows)
+            for p, q in pairs
+        ]
         assert float(max(deltas)) == pytest.approx(enclosure.delta(0.3).low, abs=1e-15)
     assert enclosure.epsilon.width <= WIDTH
     assert enclosure.delta(0.3).width <= WIDTH

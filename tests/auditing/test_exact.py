@@ -1,4 +1,6 @@
-"""The exact audit against double loops, fifty digits and known failures; that by sampling."""
+"""The exact audit against double loops, fifty digits and known failures; that by
+sampling.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ from tests.reference.laws import Reference
 TWO = ("lapMech", "ilapMech", "geometric", "expMech", "expMech-local", "expMech-smooth")
 ANY = ("ilapMech", *TWO[3:], "expMech-delta", "permute-and-flip")
 
-weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda w: sum(w) > 0.1)
+weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(
+    lambda w: sum(w) > 0.1
+)
 
 
 def logs(values):
@@ -42,12 +46,19 @@ def logs(values):
 @given(weights, weights, st.floats(-1.0, 3.0))
 def test_delta_is_the_worst_set_of_outputs(first, second, epsilon):
     p, q = np.exp(logs(first)), np.exp(logs(second))
-    worst = max(np.dot(s, p - math.exp(epsilon) * q) for s in itertools.product([0, 1], repeat=4))
-    assert hockey_stick(logs(first), logs(second), epsilon) == pytest.approx(worst, abs=1e-12)
+    worst = max(
+        np.dot(s, p - math.exp(epsilon) * q)
+        for s in itertools.product([0, 1], repeat=4)
+    )
+    assert hockey_stick(logs(first), logs(second), epsilon) == pytest.approx(
+        worst, abs=1e-12
+    )
 
 
 def naive(mechanism, n, prior, epsilon):
-    """Every neighbour of every data set, by the public law: largest loss and delta(epsilon)."""
+    """Every neighbour of every data set, by the public law: largest loss and
+    delta(epsilon).
+    """
     worst, delta = 0.0, 0.0
     for x in dp.compositions(n, len(prior)):
         law = mechanism.law(x, prior)
@@ -93,8 +104,11 @@ def test_the_smooth_mechanism_loses_less_than_half_its_epsilon(n, expected):
     mechanism = dp.mechanism("expMech-smooth", 1.0)
     result = dp.audit(mechanism, n, [1, 1])
     assert result.epsilon == pytest.approx(expected, abs=5e-4)
-    # The witness (3, n - 3) is among the pairs next to the corners, but not among the first three.
-    assert audit_corners(mechanism, n, [1, 1]).loss == pytest.approx(result.epsilon, rel=1e-9)
+    # The witness (3, n - 3) is among the pairs next to the corners, but not among the
+    # first three.
+    assert audit_corners(mechanism, n, [1, 1]).loss == pytest.approx(
+        result.epsilon, rel=1e-9
+    )
     assert audit_corners(mechanism, n, [1, 1], 1).loss < result.epsilon or n == 10
 
 
@@ -116,7 +130,9 @@ def test_document_a_theorem_4_1_fails_with_l1_distance_in_50_digits():
     result = dp.audit(mechanism, n, [alpha, alpha])
     found = result.curve([epsilon]).witnesses[0]
     with mp.workdps(50):
-        gamma = mp.log(1 - mp.mpf(epsilon) / (2 * mp.log(mp.mpf("1e-8") / (2 * (n + 1)))))
+        gamma = mp.log(
+            1 - mp.mpf(epsilon) / (2 * mp.log(mp.mpf("1e-8") / (2 * (n + 1))))
+        )
         exact = Reference((alpha, alpha), n)
 
         def law(x):
@@ -134,7 +150,9 @@ def test_document_a_theorem_4_1_fails_with_l1_distance_in_50_digits():
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
-@pytest.mark.parametrize(("k", "n"), [(2, 1), (2, 7), (3, 1), (3, 2), (3, 5), (4, 1), (4, 2)])
+@pytest.mark.parametrize(
+    ("k", "n"), [(2, 1), (2, 7), (3, 1), (3, 2), (3, 5), (4, 1), (4, 2)]
+)
 def test_ilapmech_loses_all_it_promises_except_with_one_record(k, n, epsilon):
     """The theorem thm-ilapmech-tight."""
     lost = dp.audit(dp.mechanism("ilapMech", epsilon), n, [1] * k).epsilon
@@ -145,7 +163,8 @@ def test_ilapmech_loses_all_it_promises_except_with_one_record(k, n, epsilon):
 
 
 def test_outputs_that_only_one_of_two_can_give_are_reported_as_infinite():
-    # It releases the count itself or one more: the list differs from data set to data set.
+    # It releases the count itself or one more: the list differs from data set to data
+    # set.
     shares = np.log([0.25, 0.75])
     shifting = altered(lambda logs, rows, x: (shares, np.array([x, (x[0] + 1, x[1])])))
     result = dp.audit(shifting.mechanism, 3, [1, 1])
@@ -170,16 +189,21 @@ def test_what_is_too_large_or_not_listed_is_refused():
     with pytest.raises(ValueError, match="one replaced record"):
         dp.audit_pair(mechanism, [5, 5], [7, 3], [1, 1])
     lattice = dp.mechanism("lattice", 0.01)
-    with pytest.raises(TypeError, match="an exact audit of lattice needs every output listed"):
+    with pytest.raises(
+        TypeError, match="an exact audit of lattice needs every output listed"
+    ):
         dp.audit_pair(lattice, [3000, 4000, 2000], [3001, 3999, 2000], [1] * 3)
 
 
-# --- Rows of all laws -----------------------------------------------------------------------------
+# --- Rows of all laws
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_no_matrix_of_all_laws_is_held_when_it_would_not_fit():
-    rows = mechanism_rows(dp.mechanism("expMech-smooth", 1.0), 1200, np.array([1.0, 1.5]))
+    rows = mechanism_rows(
+        dp.mechanism("expMech-smooth", 1.0), 1200, np.array([1.0, 1.5])
+    )
     assert rows.kept(limit=1000) is rows
     tracemalloc.start()
     audit_rows(rows)
@@ -214,11 +238,14 @@ def test_rows_kept_are_the_rows_one_by_one(metric):
         np.testing.assert_array_equal(list(one.kept().kept()), list(one))
 
 
-# --- By sampling ----------------------------------------------------------------------------------
+# --- By sampling
+# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-@given(runs=st.integers(1, 400), share=st.floats(0, 1), confidence=st.floats(0.6, 0.999))
+@given(
+    runs=st.integers(1, 400), share=st.floats(0, 1), confidence=st.floats(0.6, 0.999)
+)
 def test_clopper_pearson_inverts_the_binomial_distribution(runs, share, confidence):
     hits = round(share * runs)
     low, high = clopper_pearson(hits, runs, confidence)
@@ -237,7 +264,9 @@ def test_the_certificate_stays_below_the_truth_and_comes_close(name):
     truth = dp.audit_pair(mechanism, witness.counts, witness.neighbour, prior).epsilon
     rng = np.random.default_rng(11)
     found = [
-        audit_by_sampling(mechanism, witness.counts, witness.neighbour, prior, rng, 100_000).epsilon
+        audit_by_sampling(
+            mechanism, witness.counts, witness.neighbour, prior, rng, 100_000
+        ).epsilon
         for _ in range(12)
     ]
     # One in a hundred may lie above; three of twelve doing so has probability 2e-4.
@@ -260,13 +289,18 @@ def test_the_event_is_what_was_counted():
     laws = (mechanism.law(x, [1, 1]) for x in ([3, 5], [4, 4]))
     chances = sorted(sum(one.probability(r) for r in found.event) for one in laws)
     assert found.runs == 5000
-    # One side of the middle is e times as likely under one of the two, each with half of the risk.
+    # One side of the middle is e times as likely under one of the two, each with half
+    # of the risk.
     assert {r <= 3 for r, _ in found.event.tolist()} in ({True}, {False})
     counts = np.array([5, 400, 300]), np.array([50, 390, 30])
     assert _best_event(*counts, 1000, 0.95)[1].tolist() == [2]
-    low, high = (clopper_pearson(hit, 5000, 0.95)[i] for i, hit in enumerate(found.hits))
+    low, high = (
+        clopper_pearson(hit, 5000, 0.95)[i] for i, hit in enumerate(found.hits)
+    )
     assert found.epsilon == pytest.approx(np.log(low / high), rel=1e-12)
-    assert sorted(hit / found.runs for hit in found.hits) == pytest.approx(chances, abs=0.04)
+    assert sorted(hit / found.runs for hit in found.hits) == pytest.approx(
+        chances, abs=0.04
+    )
 
 
 def test_what_is_no_sample_is_refused():
@@ -275,5 +309,7 @@ def test_what_is_no_sample_is_refused():
         clopper_pearson(4, 3, 0.9)
     with pytest.raises(ValueError, match="runs must be an integer of at least 4"):
         audit_by_sampling(*setting, [4, 4], [1, 1], np.random.default_rng(0), 2)
-    with pytest.raises(ValueError, match="neighbour must differ from counts by one replaced"):
+    with pytest.raises(
+        ValueError, match="neighbour must differ from counts by one replaced"
+    ):
         audit_by_sampling(*setting, [5, 3], [1, 1], np.random.default_rng(0))

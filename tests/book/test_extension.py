@@ -1,4 +1,6 @@
-"""The extension inside Sphinx: quotes, tables, figures, the board; and what stops a build."""
+"""The extension inside Sphinx: quotes, tables, figures, the board; and what stops a
+build.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def page(project: Path, name: str = "index") -> str:
 
 def add(project: Path, text: str) -> None:
     index = project / "book" / "index.md"
-    index.write_text(index.read_text().replace("```{toctree}", f"{text}\n\n```{{toctree}}"))
+    index.write_text(
+        index.read_text().replace("```{toctree}", f"{text}\n\n```{{toctree}}")
+    )
 
 
 def test_pages_show_results_and_follow_them(project: Path) -> None:
@@ -81,15 +85,23 @@ WRONG = {
     "{result}`part/none::double:d`": "no notebook has recorded part/none/numbers.json",
     "{result}`double`": "write notebook::name",
     "{claim}`part/tiny::many`": "the claim does not hold: There are many",
-    ":::{result-table} part/tiny::cubes\n:::": "no notebook has recorded part/tiny/cubes.csv",
+    ":::{result-table} part/tiny::cubes\n:::": (
+        "no notebook has recorded part/tiny/cubes.csv"
+    ),
     ":::{result-table} part/tiny::squares\n:columns: j\n:::": "has no column 'j'",
-    ":::{result-figure} part/tiny::line\n:::": "part/tiny records no figure 'line' with a caption",
+    ":::{result-figure} part/tiny::line\n:::": (
+        "part/tiny records no figure 'line' with a caption"
+    ),
 }
 
 
 @pytest.mark.slow
 def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
-    write_tiny(project / "notebooks", "part/tiny", "record.claim('many', 'There are many.', n > 9)")
+    write_tiny(
+        project / "notebooks",
+        "part/tiny",
+        "record.claim('many', 'There are many.', n > 9)",
+    )
     add(project, "\n\n".join(WRONG))
     done = sphinx(project)
     assert done.returncode != 0
@@ -117,7 +129,9 @@ def test_parameters_are_refused_before_anything_runs(
 
 
 @pytest.mark.slow
-def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(project: Path) -> None:
+def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(
+    project: Path,
+) -> None:
     write_tiny(project / "notebooks", "part/bad", "1 / 0")
     done = sphinx(project)
     assert done.returncode != 0
@@ -138,10 +152,11 @@ def test_numbers_are_formatted() -> None:
 
 def test_a_drawing_takes_the_colours_of_the_page() -> None:
     svg = (
-        '<?xml version="1.0"?><svg width="96pt" viewBox="0 0 96 60"><style>*{}</style>'
-        '<g id="figure_1"><g id="text_1"><g transform="translate(1.23456 2) scale(0.11 -0.11)">'
-        '<path id="a" d="M 10.123456 0" style="fill: #000000"/><use xlink:href="#a"/></g></g>'
-        '<path style="stroke: #1B6CA8; fill: #ffffff" clip-path="url(#p1)"/></g></svg>'
+        '<?xml version="1.0"?><svg width="96pt" viewBox="0 0 96'
+        ' 60"><style>*{}</style><g id="figure_1"><g id="text_1"><g'
+        ' transform="translate(1.23456 2) scale(0.11 -0.11)"><path id="a" d="M'
+        ' 10.123456 0" style="fill: #000000"/><use xlink:href="#a"/></g></g><path'
+        ' style="stroke: #1B6CA8; fill: #ffffff" clip-path="url(#p1)"/></g></svg>'
     )
     shown = inlined(svg, "d0-", 'a "line"')
     assert 'aria-label="a &quot;line&quot;"' in shown
@@ -164,8 +179,13 @@ CLAIM: dict[str, Any] = {
 
 def board(project: Path, *claims: dict[str, Any]) -> subprocess.CompletedProcess[str]:
     (project / "book" / "claims").mkdir()
-    (project / "book" / "claims" / "claims.yml").write_text(yaml.safe_dump(list(claims)))
-    text = "# D\n\n:::{claims-summary}\n:::\n\n:::{document-claims} D\n:::\n\n:::{claims} D\n:::\n"
+    (project / "book" / "claims" / "claims.yml").write_text(
+        yaml.safe_dump(list(claims))
+    )
+    text = (
+        "# D\n\n:::{claims-summary}\n:::\n\n:::{document-claims} D\n:::\n\n:::{claims}"
+        " D\n:::\n"
+    )
     (project / "book" / "claims" / "claims.md").write_text(text)
     add(project, "```{toctree}\nclaims/claims\n```")
     return sphinx(project)
@@ -192,7 +212,9 @@ def test_a_broken_claim_is_named() -> None:
     }.items():  # fmt: skip
         with pytest.raises(ValueError, match=f"(?s)D-C4.*{said}"):
             read_claims(yaml.safe_dump([{**CLAIM, **change}]))
-    names = [one.id for one in read_claims((EXTENSION.parent / BOARD).read_text("utf-8"))]
+    names = [
+        one.id for one in read_claims((EXTENSION.parent / BOARD).read_text("utf-8"))
+    ]
     assert len(set(names)) == len(names)
 
 
@@ -207,6 +229,10 @@ def test_a_claim_without_evidence_stops_the_build(project: Path) -> None:
 
 
 def test_claims_are_ordered_by_section() -> None:
-    where = {"A, section 5; D, section 7.2.2": (7, 2, 2), "D, Theorem 4.1": (4, 1), "D, end": (99,)}
+    where = {
+        "A, section 5; D, section 7.2.2": (7, 2, 2),
+        "D, Theorem 4.1": (4, 1),
+        "D, end": (99,),
+    }
     for source, place in where.items():
         assert order(Claim(**{**CLAIM, "source": source})) == place

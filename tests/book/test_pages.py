@@ -1,4 +1,6 @@
-"""The pages: all in the contents, labels and links that lead somewhere, examples that run."""
+"""The pages: all in the contents, labels and links that lead somewhere, examples that
+run.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,21 @@ NOTEBOOKS = all_notebooks(ROOT / "notebooks")
 PAGES = {
     path.relative_to(BOOK).with_suffix("").as_posix(): path
     for path in sorted(BOOK.rglob("*.md"))
-    if path.relative_to(BOOK).parts[0][0] != "_" and path.relative_to(BOOK).parts[0] != "results"
+    if path.relative_to(BOOK).parts[0][0] != "_"
+    and path.relative_to(BOOK).parts[0] != "results"
 }
 CITED = re.compile(r"\b(?:def|thm|lem)-[a-z0-9]+(?:-[a-z0-9]+)*")
 CODE = re.compile(r"^```python\n(>>> .*?)^```", re.MULTILINE | re.DOTALL)
-EXERCISE = re.compile(r"^::::\{exercise\} (.+?)$\n:label: (\S+)\n(.*?)^::::$", re.M | re.S)
+EXERCISE = re.compile(
+    r"^::::\{exercise\} (.+?)$\n:label: (\S+)\n(.*?)^::::$", re.M | re.S
+)
 API = {
     name: (kind, path)
     for page, path in PAGES.items()
     if page.startswith("api/")
-    for kind, name in re.findall(r"^\.\. (auto\w+|py:data):: (\S+)$", path.read_text(), re.M)
+    for kind, name in re.findall(
+        r"^\.\. (auto\w+|py:data):: (\S+)$", path.read_text(), re.M
+    )
 }
 
 
@@ -52,13 +59,17 @@ CHAPTERS = [name for name in CONTENTS if name.startswith("chapters/")]
 
 
 def test_every_page_and_notebook_is_in_the_contents_once() -> None:
-    assert sorted(CONTENTS) == sorted([*(f"results/{name}" for name in NOTEBOOKS), *PAGES])
+    assert sorted(CONTENTS) == sorted(
+        [*(f"results/{name}" for name in NOTEBOOKS), *PAGES]
+    )
     assert len(CHAPTERS) == 12
 
 
 def test_labels_are_unique_and_those_cited_in_code_exist() -> None:
     texts = [path.read_text("utf-8") for path in [*PAGES.values(), *NOTEBOOKS.values()]]
-    labels = [label for text in texts for label in re.findall(r":label: ([\w-]+)", text)]
+    labels = [
+        label for text in texts for label in re.findall(r":label: ([\w-]+)", text)
+    ]
     assert sorted(labels) == sorted(set(labels))
     for path in (ROOT / "dpbayes").rglob("*.py"):
         assert set(CITED.findall(path.read_text("utf-8"))) <= set(labels), path
@@ -118,7 +129,9 @@ def test_every_name_on_a_page_has_an_example_or_is_used_in_one() -> None:
     texts = [*shown.values(), *(path.read_text("utf-8") for path in PAGES.values())]
     code = " ".join(f"{one.source} {one.want}" for text in texts for one in read(text))
     used = set(re.findall(r"\w+", code))
-    bare = [name for name, text in shown.items() if not any(one.want for one in read(text))]
+    bare = [
+        name for name, text in shown.items() if not any(one.want for one in read(text))
+    ]
     assert [name for name in bare if name.rpartition(".")[2] not in used] == []
 
 
@@ -139,10 +152,14 @@ def test_the_picture_of_the_readme_shows_what_is_computed() -> None:
     if not computed.is_file() and not os.environ.get("CI"):
         pytest.skip("no computed picture: run `make book`")
     committed = BOOK / "_static" / "at-a-glance.svg"
-    named = r'(?:id|xlink:href)="[^"]*"|url\(#[^)]*\)|<!--.*?-->|<metadata>.*?</metadata>'
+    named = (
+        r'(?:id|xlink:href)="[^"]*"|url\(#[^)]*\)|<!--.*?-->|<metadata>.*?</metadata>'
+    )
     one, other = (re.sub(named, "", path.read_text("utf-8"), flags=re.S)
                   for path in (committed, computed))  # fmt: skip
     number = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
     assert number.sub("0", one) == number.sub("0", other)
-    for a, b in zip_longest(number.findall(one), number.findall(other), fillvalue="inf"):
+    for a, b in zip_longest(
+        number.findall(one), number.findall(other), fillvalue="inf"
+    ):
         assert abs(float(a) - float(b)) <= 0.05

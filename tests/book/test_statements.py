@@ -1,4 +1,6 @@
-"""What the pages state in formulas, held against quadrature, high precision or brute force."""
+"""What the pages state in formulas, held against quadrature, high precision or brute
+force.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_conjugacy_marginal_probability_is_a_ratio_of_beta_functions(case):
         parameters[i] += 1
     found = _log_beta(prior + counts) - _log_beta(prior)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-    np.testing.assert_allclose(parameters, dp.posterior(counts, prior).concentration, rtol=1e-12)
+    np.testing.assert_allclose(
+        parameters, dp.posterior(counts, prior).concentration, rtol=1e-12
+    )
 
 
 def _log_beta(a):
@@ -43,7 +47,9 @@ def test_histogram_distance_counts_replacements(case):
     counts, _ = case
     reached, frontier = {tuple(counts): 0}, [tuple(counts)]
     while frontier:
-        fresh = {tuple(y) for x in frontier for y in dp.neighbours(np.array(x))} - set(reached)
+        fresh = {tuple(y) for x in frontier for y in dp.neighbours(np.array(x))} - set(
+            reached
+        )
         reached |= dict.fromkeys(fresh, reached[frontier[0]] + 1)
         frontier = sorted(fresh)
     every = dp.compositions(int(counts.sum()), counts.size)
@@ -55,7 +61,9 @@ def test_histogram_distance_counts_replacements(case):
 @pytest.mark.parametrize(("s", "t"), POSITIVE)
 def test_integral_for_psi(s, t):
     def integrand(v):
-        return (mp.exp(-s * v / 2) - mp.exp(-t * v / 2)) ** 2 / (2 * v * (1 - mp.exp(-v)))
+        return (mp.exp(-s * v / 2) - mp.exp(-t * v / 2)) ** 2 / (
+            2 * v * (1 - mp.exp(-v))
+        )
 
     found = -mp.quad(integrand, [0, 0.1, 1, 5, 20, 100, mp.inf])
     assert float(found) == pytest.approx(float(psi(s, t)), rel=1e-12, abs=1e-15)
@@ -64,11 +72,16 @@ def test_integral_for_psi(s, t):
 @pytest.mark.parametrize("z", [0.05, 0.3, 1.0, 7.0, 300.0])
 def test_one_step_integral_and_bounds(z):
     found = mp.quad(
-        lambda v: -mp.exp(-z * v) * mp.tanh(v / 4) / (2 * v), [0, 0.1, 1, 5, 20, 100, mp.inf]
+        lambda v: -mp.exp(-z * v) * mp.tanh(v / 4) / (2 * v),
+        [0, 0.1, 1, 5, 20, 100, mp.inf],
     )
     with mp.workdps(40):
         precise = psi(mp.mpf(z), mp.mpf(z) + 1)
-        assert 1 / (8 * mp.mpf(z)) - 1 / (192 * mp.mpf(z) ** 3) < -precise < 1 / (8 * mp.mpf(z))
+        assert (
+            1 / (8 * mp.mpf(z)) - 1 / (192 * mp.mpf(z) ** 3)
+            < -precise
+            < 1 / (8 * mp.mpf(z))
+        )
     exact = float(precise)
     assert float(found) == pytest.approx(exact, rel=1e-12)
     assert float(one_step_affinity(z)) == pytest.approx(exact, rel=1e-13)
@@ -82,7 +95,9 @@ def _six_terms(z):
     return mp.fsum(c / mp.mpf(z) ** (2 * j + 1) for j, c in enumerate(exact))
 
 
-@pytest.mark.parametrize(("s", "t"), [(16, 17), (16, 100), (40.5, 41.5), (10**6, 10**6 + 1)])
+@pytest.mark.parametrize(
+    ("s", "t"), [(16, 17), (16, 100), (40.5, 41.5), (10**6, 10**6 + 1)]
+)
 def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
     with mp.workdps(50):
         m, d = (s + t) / mp.mpf(2), (t - s) / mp.mpf(2)
@@ -100,7 +115,8 @@ def test_the_inequality_behind_the_corners():
             z = mp.mpf(float(z))
             f = -psi(z, z + 1)
             first, second = (
-                (mp.psi(m, z) + mp.psi(m, z + 1)) / 2 - mp.psi(m, z + mp.mpf(1) / 2) for m in (0, 1)
+                (mp.psi(m, z) + mp.psi(m, z + 1)) / 2 - mp.psi(m, z + mp.mpf(1) / 2)
+                for m in (0, 1)
             )
             ratios.append(second / (first**2 * (1 + mp.mpf("1.5") / mp.expm1(f))))
     assert min(ratios) > mp.mpf("1.23")
@@ -110,7 +126,9 @@ def test_the_inequality_behind_the_corners():
 
 def test_published_exponent_shrinks_distances_as_the_page_says():
     for n, factor in ((100, 2.15), (15_000, 3.1)):
-        assert affinity_exponent("published", n) ** -0.5 == pytest.approx(factor, abs=0.01)
+        assert affinity_exponent("published", n) ** -0.5 == pytest.approx(
+            factor, abs=0.01
+        )
 
 
 def test_smooth_calibration_needs_the_largest_value_of_the_score():

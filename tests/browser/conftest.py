@@ -17,7 +17,9 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.watching import Visited, Watched, visit
 
 SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+)
 IN_CI = bool(os.environ.get("CI"))
 
 
@@ -28,7 +30,8 @@ def site_pages() -> list[str]:
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """The standard server without a log, which says that files do not change meanwhile."""
+    """The standard server without a log, which says that files do not change
+    meanwhile."""
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "max-age=3600")
@@ -52,12 +55,14 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Start the one browser of all these tests: a second one beside it is not allowed."""
+    """Start the one browser of all these tests: a second one beside it is not
+    allowed."""
     if not Path(CHROMIUM).exists() and not IN_CI:
         pytest.skip("install Chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
+            executable_path=CHROMIUM,
+            args=["--headless", "--no-sandbox", "--disable-gpu"],
         )
         yield started
         started.close()

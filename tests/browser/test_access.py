@@ -1,4 +1,6 @@
-"""The site without a mouse, without sight, in poor light: no barrier that a machine can find."""
+"""The site without a mouse, without sight, in poor light: no barrier that a machine can
+find.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,15 @@ FOCUSED = """() => {
 }"""
 
 
-def test_no_page_has_a_barrier_by_day_or_at_night_or_in_a_fold(visited: Visited) -> None:
+def test_no_page_has_a_barrier_by_day_or_at_night_or_in_a_fold(
+    visited: Visited,
+) -> None:
     assert what(visited, "barriers") == {}
     assert what(visited, "barriers at night") == {}
     assert what(visited, "still folded") == {}
-    folds = [facts["folds"] for page, facts in visited.items() if page.startswith("results/")]
+    folds = [
+        facts["folds"] for page, facts in visited.items() if page.startswith("results/")
+    ]
     assert min(folds) >= 1
 
 
@@ -39,7 +45,9 @@ def tab_to(page: Page, where: str, most: int = 60) -> dict[str, str]:
     raise AssertionError(f"{most} presses of the tab key do not lead to {where}")
 
 
-def test_the_first_stop_leads_past_everything_to_the_text(opened: Callable[..., Watched]) -> None:
+def test_the_first_stop_leads_past_everything_to_the_text(
+    opened: Callable[..., Watched],
+) -> None:
     page = opened(1440).open("index.html")
     page.keyboard.press("Tab")
     first = page.evaluate(FOCUSED)

@@ -1,4 +1,6 @@
-"""The explorer in a browser: its numbers are the package's, and it answers keyboard and address."""
+"""The explorer in a browser: its numbers are the package's, and it answers keyboard and
+address.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ COMPUTE = """states => {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with two pages that have an explorer, from disk, its parts in reach."""
+    """Return a folder with two pages that have an explorer, from disk, its parts in
+    reach.
+    """
     folder = tmp_path_factory.mktemp("site")
     (folder / "uplot").symlink_to(BOOK / "_extra" / "uplot")
     (folder / PROGRAM).parent.mkdir(exist_ok=True)
@@ -41,11 +45,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / PROGRAM).write_text(reach.join(bundle().rsplit("})();", 1)))
     style = (BOOK / "_extra" / "explorer" / "explorer.css").read_text()
     (folder / "explorer" / "explorer.css").write_text(style)
-    for page, state, small in (("explorer", "start", False), ("small", "landing", True)):
+    for page, state, small in (
+        ("explorer", "start", False),
+        ("small", "landing", True),
+    ):
         before, behind = surrounding("", "explorer.html", STATES[state], small)
         (folder / f"{page}.html").write_text(
-            '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-            f"<title>Explorer</title></head><body>{before}<p>A stand-in.</p>{behind}</body></html>"
+            '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta'
+            f' charset="utf-8"><title>Explorer</title></head><body>{before}<p>A'
+            f" stand-in.</p>{behind}</body></html>"
         )
     return folder
 
@@ -60,7 +68,8 @@ def page(chromium: Browser, site: Path) -> Iterator[Page]:
 
 
 def random_states(number: int) -> Iterator[dict[str, Any]]:
-    """Yield states with small and large priors, empty categories and every mechanism."""
+    """Yield states with small and large priors, empty categories and every
+    mechanism."""
     rng = np.random.default_rng(15)
     for place in range(number):
         n = int(rng.choice([1, 2, 7, 30, 60]))
@@ -107,7 +116,9 @@ def test_the_line_of_python_prints_the_mean(page: Page) -> None:
     for state, seen in zip(states, page.evaluate(COMPUTE, states), strict=True):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(seen["line"], {})
-        assert np.isclose(float(printed.getvalue()), seen["mean"], rtol=1e-8, atol=1e-9), state
+        assert np.isclose(
+            float(printed.getvalue()), seen["mean"], rtol=1e-8, atol=1e-9
+        ), state
 
 
 def test_it_follows_keyboard_and_address(chromium: Browser, site: Path) -> None:
@@ -117,7 +128,9 @@ def test_it_follows_keyboard_and_address(chromium: Browser, site: Path) -> None:
     assert "6 ones among 60 records" in page.inner_text(".dp-said")
     page.get_by_label("Ones in the data (drag)", exact=True).press("ArrowRight")
     page.wait_for_function("() => location.hash.includes('ones=7')")
-    names = page.locator(".dp-chart").evaluate_all("all => all.map(one => one.ariaLabel)")
+    names = page.locator(".dp-chart").evaluate_all(
+        "all => all.map(one => one.ariaLabel)"
+    )
     assert len(names) == 4
     assert all(names)
     page.goto((site / "small.html").as_uri())

@@ -1,4 +1,6 @@
-"""What readers ask the site: which mechanism, and where is it? Both answer from disk as well."""
+"""What readers ask the site: which mechanism, and where is it? Both answer from disk as
+well.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def asked(page: Page, **given: float) -> dict[str, str]:
     """Return what the calculator answers."""
     for name, value in given.items():
         page.fill(f"#calculator [name={name}]", f"{value}")
-    found: dict[str, str] = page.eval_on_selector("#calculator", "one => ({...one.dataset})")
+    found: dict[str, str] = page.eval_on_selector(
+        "#calculator", "one => ({...one.dataset})"
+    )
     return found
 
 
@@ -43,7 +47,11 @@ def test_the_calculator_agrees_with_the_package(from_disk: Page) -> None:
         found = asked(from_disk, k=k, n=n, epsilon=epsilon)
         assert found["mechanism"] == "lattice"
         falling = 1 / np.arange(1, k + 1)
-        shapes = {"even": [1 / k] * k, "falling": falling / falling.sum(), "one": np.eye(k)[0]}
+        shapes = {
+            "even": [1 / k] * k,
+            "falling": falling / falling.sum(),
+            "one": np.eye(k)[0],
+        }
         for shape, shares in shapes.items():
             x, prior = dp.split(n, shares), [1.0] * k
             law = dp.mechanism("lattice", epsilon).law(x, prior)
@@ -69,7 +77,9 @@ def test_many_releases_with_a_delta_ask_for_gaussian_noise(from_disk: Page) -> N
 SEARCHES = {
     "figure 5": "results/documents/D-fig5",
     "table 1": "results/documents/D-table1",
-    "theorem 4.1": "reference/theorem-a results/privacy/theorem-a results/privacy/theorem-hamming",
+    "theorem 4.1": (
+        "reference/theorem-a results/privacy/theorem-a results/privacy/theorem-hamming"
+    ),
     "0.1967": "results/documents/D-table1",
     "lemma 5.1": "reference/proofs reference/document-d",
     "figure 6(b)": "results/documents/D-fig6",
@@ -87,7 +97,9 @@ SEARCHES = {
     "noise-aware posterior": "results/use/noise-aware chapters/publish",
     "lattice noise": "reference/mechanisms chapters/mechanisms",
     "many releases": "results/comparison/many-releases results/privacy/composition",
-    "protect a person with several records": "results/use/person-years reference/hazards",
+    "protect a person with several records": (
+        "results/use/person-years reference/hazards"
+    ),
     "best possible mechanism": "chapters/best-possible results/optimum/two",
     "rerun with other parameters": "reproduce",
     "cite": "reproduce",
@@ -100,7 +112,8 @@ def test_searches_find_the_page_among_the_first_three(from_disk: Page) -> None:
     for words, pages in SEARCHES.items():
         from_disk.goto(f"{SITE.resolve().as_uri()}/search.html?q={quote(words)}")
         links = from_disk.locator("ol.found > li > a").evaluate_all(
-            "all => all.slice(0, 3).map(one => one.getAttribute('href').split('.html')[0])"
+            "all => all.slice(0, 3).map(one =>"
+            " one.getAttribute('href').split('.html')[0])"
         )
         assert from_disk.locator("ol.found > li > p").count() > 0, words
         if not set(links) & set(pages.split()):

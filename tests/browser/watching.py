@@ -1,4 +1,5 @@
-"""A browser window that writes everything down, and what one visit to a page finds out."""
+"""A browser window that writes everything down, and what one visit to a page finds
+out."""
 
 from __future__ import annotations
 
@@ -12,7 +13,11 @@ from playwright.sync_api import Browser, Page
 Visited = dict[str, dict[str, Any]]
 HEIGHT = 900
 NARROW = (820, 390)
-AXE = importlib.resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+AXE = (
+    importlib.resources.files("axe_playwright_python")
+    .joinpath("axe.min.js")
+    .read_text("utf-8")
+)
 
 SETTLED = """async () => {
   await document.fonts.ready;
@@ -50,7 +55,8 @@ CHECK = """async rules => {
   return found.violations.map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 200),
     one.nodes[0].failureSummary.slice(0, 300)]);
 }"""
-# A drawing is one picture to a screen reader: emptied, it spares axe nine elements of ten.
+# A drawing is one picture to a screen reader: emptied, it spares axe nine elements of
+# ten.
 EMPTIED = """() => {
   for (const one of document.querySelectorAll('svg.drawn')) one.replaceChildren();
 }"""
@@ -83,13 +89,20 @@ class Watched:
         self.troubles: list[str] = []
         self.files: set[str] = set()
         self.page.on("request", lambda request: self.note_request(request.url))
-        self.page.on("response", lambda one: self.note(one.status >= 400, one.url, one.status))
-        self.page.on("console", lambda m: self.note(m.type in ("error", "warning"), m.type, m.text))
+        self.page.on(
+            "response", lambda one: self.note(one.status >= 400, one.url, one.status)
+        )
+        self.page.on(
+            "console",
+            lambda m: self.note(m.type in ("error", "warning"), m.type, m.text),
+        )
         self.page.on("pageerror", lambda error: self.note(True, "script error", error))
 
     def note_request(self, url: str) -> None:
         if url.startswith(self.address):
-            self.files.add(url.removeprefix(self.address).partition("?")[0].partition("#")[0])
+            self.files.add(
+                url.removeprefix(self.address).partition("?")[0].partition("#")[0]
+            )
         elif not url.startswith(("data:", "blob:")):
             self.troubles.append(f"request to {url}")
 
@@ -127,13 +140,18 @@ def visit(watched: Watched, name: str) -> dict[str, Any]:
 
 
 def at_night(page: Page) -> dict[str, Any]:
-    """Return theme, background, first figure and barriers at night; leave drawings empty by day."""
+    """Return theme, background, first figure and barriers at night; leave drawings
+    empty by day.
+    """
     theme = "name => document.documentElement.dataset.theme === name"
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(theme, arg="dark", timeout=30000)
     image = page.query_selector("main figure svg.drawn")
     background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
-    seen = {"background": background, "figure": brightness(image.screenshot()) if image else None}
+    seen = {
+        "background": background,
+        "figure": brightness(image.screenshot()) if image else None,
+    }
     page.evaluate(EMPTIED)
     seen["barriers at night"] = page.evaluate(CHECK, COLOURS)
     page.emulate_media(color_scheme="light")

@@ -6,7 +6,16 @@ from dpbayes.__main__ import main
 from dpbayes.tables.opening import open_account
 from tests.tables.clinic import PLAN, released
 
-CREATE = ("account", "create", "o.account", "--dataset", "o", "--table", "other.csv", "--epsilon")
+CREATE = (
+    "account",
+    "create",
+    "o.account",
+    "--dataset",
+    "o",
+    "--table",
+    "other.csv",
+    "--epsilon",
+)
 
 
 def test_the_account_commands(clinic, capsys):
@@ -51,7 +60,10 @@ def test_receipts_from_a_file_and_from_the_line(clinic, capsys):
     for given, message in (
         (("--receipts", "receipts"), "rolled back or rewritten"),
         (("--receipt", "clinic 3"), "'dataset number digest', got 'clinic 3'"),
-        (("--receipts", "nowhere"), "--receipts must be a readable file, got 'nowhere'"),
+        (
+            ("--receipts", "nowhere"),
+            "--receipts must be a readable file, got 'nowhere'",
+        ),
         (("--receipt", receipt.replace("clinic", "other")), "rolled back or rewritten"),
     ):
         assert main([*verify, *given]) == 2

@@ -17,8 +17,27 @@ from dpbayes.__main__ import main
 sys.exit(main(sys.argv[2:]))
 """
 PLAN = ("release", "people.csv", "--plan", "plan.toml")
-CREATE = ("account", "create", "b", "--dataset", "b", "--unit", "record", "--epsilon", "1")
-ASK = ("ask", "all", "--cube", "cube.toml", "--account", "clinic.account", "--length", "9")
+CREATE = (
+    "account",
+    "create",
+    "b",
+    "--dataset",
+    "b",
+    "--unit",
+    "record",
+    "--epsilon",
+    "1",
+)
+ASK = (
+    "ask",
+    "all",
+    "--cube",
+    "cube.toml",
+    "--account",
+    "clinic.account",
+    "--length",
+    "9",
+)
 
 
 @pytest.mark.slow
@@ -38,14 +57,18 @@ ASK = ("ask", "all", "--cube", "cube.toml", "--account", "clinic.account", "--le
         ("duckdb", "", PLAN),
     ],
 )
-def test_a_missing_extra_is_named_in_one_line(tmp_path, monkeypatch, missing, extra, words):
+def test_a_missing_extra_is_named_in_one_line(
+    tmp_path, monkeypatch, missing, extra, words
+):
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
     opened(tmp_path)
     (tmp_path / "people.parquet").write_bytes((tmp_path / "people.csv").read_bytes())
     (tmp_path / "other.csv").write_text("health\ngood\n")
     (tmp_path / "scores.toml").write_text(CLINIC + 'mechanism = "expMech"\n')
     command = [sys.executable, "-c", PROGRAM, missing, *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == (2 if extra else 0), done.stderr
     assert done.stderr.count("\n") == (1 if extra else 0), done.stderr
     assert f"dpbayes[{extra}]" in done.stderr or not extra

@@ -1,4 +1,6 @@
-"""``list``, ``run``, ``sweep`` and ``verify``: what they print, and the status they end with."""
+"""``list``, ``run``, ``sweep`` and ``verify``: what they print, and the status they end
+with.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,18 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return status, seen.out, seen.err
 
 
-def test_list_is_one_line_a_notebook(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_is_one_line_a_notebook(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_tiny(checkout / "notebooks", "documents/D-fig5")
     status, out, _ = said(capsys, "list")
     assert status == 0
     assert out.splitlines() == [
         "documents/D-fig5  What is twice n?", "part/tiny         What is twice n?",
     ]  # fmt: skip
-    assert "n: int = 3  # records, at least 1" in said(capsys, "list", "FIG", "twice")[1]
+    assert (
+        "n: int = 3  # records, at least 1" in said(capsys, "list", "FIG", "twice")[1]
+    )
     status, _, err = said(capsys, "list", "thrice")
     assert (status, "no notebook has 'thrice'" in err) == (2, True)
 
@@ -40,7 +46,9 @@ def test_run_leaves_a_page_and_the_results(
     assert (status, err) == (0, "")
     assert out.splitlines() == ["rerun/part/tiny.html", "rerun/part/tiny/"]
     assert opened == [(checkout / "rerun/part/tiny.html").as_uri()]
-    assert json.loads((checkout / "rerun/part/tiny/numbers.json").read_text()) == {"double": 20}
+    assert json.loads((checkout / "rerun/part/tiny/numbers.json").read_text()) == {
+        "double": 20
+    }
     assert said(capsys, *words)[1].startswith("rerun-2/part/tiny.html")
     assert not list(checkout.rglob("*.part"))
 
@@ -70,7 +78,9 @@ def test_a_failed_run_ends_with_one_and_leaves_nothing(
     status, _, err = said(capsys, "run", "tiny", "-p", "n=4")
     assert status == 1
     assert "four is not for us" in err
-    assert not [path for path in picky.rglob("*") if path.suffix in (".html", ".part", ".json")]
+    assert not [
+        path for path in picky.rglob("*") if path.suffix in (".html", ".part", ".json")
+    ]
     status, out, err = said(capsys, "sweep", "tiny", "-g", "n=3;4")
     assert status == 1
     assert "1 of 2 points, 2 run now" in out

@@ -1,4 +1,5 @@
-"""One look for each mechanism, told apart in colour and in grey, by day and at night."""
+"""One look for each mechanism, told apart in colour and in grey, by day and at
+night."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ from dpbayes.figures.language import (
 from dpbayes.figures.night import PAGE, at_night, contrast, luminance
 from dpbayes.mechanisms import REGISTRY
 
-COLORS = sorted({look.color for look in LOOKS.values()} | {*SERIES, str(REFERENCE["color"])})
+COLORS = sorted(
+    {look.color for look in LOOKS.values()} | {*SERIES, str(REFERENCE["color"])}
+)
 
 
 def test_every_registered_mechanism_has_a_look_and_a_plain_name() -> None:
@@ -58,8 +61,12 @@ def test_lines_and_their_labels_stand_out_by_day_and_at_night(color: str) -> Non
 @given(st.integers(0, 0xFFFFFF).map(lambda value: f"#{value:06x}"))
 def test_a_colour_is_as_far_from_the_page_as_it_was_from_white(color: str) -> None:
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    assert luminance(color) == pytest.approx(np.dot(linear, [0.2126, 0.7152, 0.0722]), abs=1e-12)
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+    ]
+    assert luminance(color) == pytest.approx(
+        np.dot(linear, [0.2126, 0.7152, 0.0722]), abs=1e-12
+    )
     # A step of one in 255 of a dark channel moves the ratio by some per cent.
     wanted = min(contrast(color, "#ffffff"), contrast("#ffffff", PAGE))
     assert contrast(at_night(color), PAGE) == pytest.approx(wanted, rel=0.06)
@@ -79,6 +86,11 @@ def test_a_label_is_looked_up_by_its_mechanism_and_not_by_its_place() -> None:
 def test_what_is_said_of_one_mechanism_shares_its_colour_and_nothing_else() -> None:
     looks = styles(["geometric", "geometric, certified", "geometric, true"])
     assert {look["color"] for look in looks.values()} == {LOOKS["geometric"].color}
-    assert len({(str(look["linestyle"]), look["marker"]) for look in looks.values()}) == 3
+    assert (
+        len({(str(look["linestyle"]), look["marker"]) for look in looks.values()}) == 3
+    )
     assert styles(["lapMech, k = 3"])["lapMech, k = 3"] == LOOKS["lapMech"].style()
-    assert styles(["calibrated"])["calibrated"] == LOOKS["expMech-smooth, calibrated"].style()
+    assert (
+        styles(["calibrated"])["calibrated"]
+        == LOOKS["expMech-smooth, calibrated"].style()
+    )

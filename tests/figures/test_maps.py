@@ -28,8 +28,12 @@ def test_every_cell_has_its_winner_s_colour_and_pattern() -> None:
     x, y = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0])
     figure, _ = maps("n", "a", x, y, names, [MapPanel(INDEX)])
     patches = figure.axes[0].patches
-    assert [patch.get_hatch() for patch in patches] == [LOOKS[name].hatch for name in names]
-    assert [to_hex(p.get_edgecolor()).upper() for p in patches] == [LOOKS[n].color for n in names]
+    assert [patch.get_hatch() for patch in patches] == [
+        LOOKS[name].hatch for name in names
+    ]
+    assert [to_hex(p.get_edgecolor()).upper() for p in patches] == [
+        LOOKS[n].color for n in names
+    ]
     for (i, j), number in np.ndenumerate(INDEX):
         inside = [patch.get_path().contains_point((x[j], y[i])) for patch in patches]
         assert inside == [number == 0, number == 1]

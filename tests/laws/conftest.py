@@ -1,4 +1,6 @@
-"""Fewer draws behind drawn numbers: their standard errors are larger, and still have to hold."""
+"""Fewer draws behind drawn numbers: their standard errors are larger, and still have to
+hold.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ ALPHA_LIMIT = 6.0  # standard deviations a chi-square statistic may lie above it
 
 
 def misfit(draws: NDArray[Any], probability: Callable[[NDArray[Any]], Any]) -> float:
-    """Return chi-square less its mean over its standard deviation, rare outputs taken together."""
+    """Return chi-square less its mean over its standard deviation, rare outputs taken
+    together.
+    """
     rows, seen = np.unique(draws, axis=0, return_counts=True)
     expected = len(draws) * np.asarray(probability(rows), dtype=np.float64)
     kept = expected >= 5
@@ -23,12 +25,17 @@ def misfit(draws: NDArray[Any], probability: Callable[[NDArray[Any]], Any]) -> f
 
 
 def worst_error(law: Any, exact: Any, how: str, metric: str = "hellinger") -> float:
-    """Return the largest error that a law states of its moments; they are those of another law."""
+    """Return the largest error that a law states of its moments; they are those of
+    another law.
+    """
     errors = []
     for answer in ("mean_distance", "mean_square"):
         found, true = getattr(law, answer)(metric), getattr(exact, answer)(metric)
         assert found.how == how
         assert true.error < 1e-11
-        assert abs(found - true) <= (4.5 if how == "drawn" else 1.0) * found.error + true.error
+        assert (
+            abs(found - true)
+            <= (4.5 if how == "drawn" else 1.0) * found.error + true.error
+        )
         errors.append(found.error)
     return max(errors)

@@ -1,4 +1,5 @@
-"""No law states an error it does not keep, however hostile the prior: against mpmath."""
+"""No law states an error it does not keep, however hostile the prior: against
+mpmath."""
 
 from __future__ import annotations
 
@@ -14,7 +15,14 @@ from dpbayes.laws.exponential import ExponentialLaw
 from tests.mechanisms.definitions import SCORED, made, masses, rate
 from tests.reference.laws import DIGITS, Counts, Masses, Reference
 
-NOISY = ("lapMech", "ilapMech", "ilapMech, nearest", "draft-laplace", "geometric", "lattice")
+NOISY = (
+    "lapMech",
+    "ilapMech",
+    "ilapMech, nearest",
+    "draft-laplace",
+    "geometric",
+    "lattice",
+)
 KINDS = (*SCORED, *NOISY, "optimal", "series")
 
 
@@ -34,12 +42,16 @@ def settings(number: int, seed: int) -> list[Setting]:
 def setting(rng: np.random.Generator, kind: str) -> Setting:
     k = 2 if kind in ("geometric", "lattice", "optimal") else int(rng.integers(2, 5))
     n = int(rng.integers(1, (13, 7, 5)[k - 2] if kind.startswith("permute") else 13))
-    powers = np.where(rng.random(k) < 0.7, rng.uniform(-300, 18, k), rng.uniform(-2, 2, k))
+    powers = np.where(
+        rng.random(k) < 0.7, rng.uniform(-300, 18, k), rng.uniform(-2, 2, k)
+    )
     if rng.random() < 0.3:
         powers[:] = powers[0]
     counts = rng.multinomial(n, rng.dirichlet(np.full(k, 0.5)))
     epsilon = float(10.0 ** rng.uniform(-2, 1.5))
-    return Setting(kind, epsilon, tuple((10.0**powers).tolist()), tuple(int(c) for c in counts))
+    return Setting(
+        kind, epsilon, tuple((10.0**powers).tolist()), tuple(int(c) for c in counts)
+    )
 
 
 def truth(one: Setting, law: dp.Law, exact: Reference) -> Masses:
@@ -61,7 +73,9 @@ def outside(one: Setting, stretch: float = 1.0) -> list[str]:
     try:
         law = mechanism.law(one.counts, one.prior)
         if one.kind == "series":
-            law = ExponentialLaw(law.prior, law.counts, mechanism.rate(one.counts, one.prior))
+            law = ExponentialLaw(
+                law.prior, law.counts, mechanism.rate(one.counts, one.prior)
+            )
         answers = {"mean": law.mean_distance(), "square": law.mean_square()}
     except ArithmeticError:
         return []  # refused
@@ -81,10 +95,11 @@ def outside(one: Setting, stretch: float = 1.0) -> list[str]:
         for r in list(expected)[:: max(1, len(expected) // 4)]:
             answers[f"P{r}"], wanted[f"P{r}"] = law.probability(r), expected[r]
         return [
-            f"{one}: {what} {float(value)!r} is off by {float(abs(value - wanted[what])):.2e}, "
-            f"stated {value.error:.2e}"
+            f"{one}: {what} {float(value)!r} is off by"
+            f" {float(abs(value - wanted[what])):.2e}, stated {value.error:.2e}"
             for what, value in answers.items()
-            if math.isnan(value) or not abs(mp.mpf(float(value)) - wanted[what]) <= value.error
+            if math.isnan(value)
+            or not abs(mp.mpf(float(value)) - wanted[what]) <= value.error
         ]
 
 
@@ -104,6 +119,8 @@ def test_a_law_off_by_one_part_in_ten_million_is_found(kind: str) -> None:
 
 
 def test_a_tiny_prior_beside_a_count_is_not_lost() -> None:
-    mean = dp.mechanism("ilapMech", 0.5).law((0, 0, 3, 997), [1e-16] * 4).mean_distance()
+    mean = (
+        dp.mechanism("ilapMech", 0.5).law((0, 0, 3, 997), [1e-16] * 4).mean_distance()
+    )
     assert float(mean) == pytest.approx(0.845, abs=2e-3)
     assert mean.error < 1e-11

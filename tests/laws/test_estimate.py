@@ -95,12 +95,16 @@ def test_whole_counts_that_floats_cannot_tell_apart_are_subtracted_first():
     n = 5 * 10**17
     law = dp.mechanism("geometric", 1.0).law([n, n], [1, 1])
     # H^2 is close to z^2 / (4 n), z the step: E|z| = 1 / sinh(1).
-    assert law.mean_distance() == pytest.approx(0.5 / math.sinh(1.0) / math.sqrt(n), rel=1e-9)
+    assert law.mean_distance() == pytest.approx(
+        0.5 / math.sinh(1.0) / math.sqrt(n), rel=1e-9
+    )
     for name, k in (("lattice", 3), ("expMech-smooth", 2)):
         laws = (dp.mechanism(name, 1.0).law([size] * k, [1] * k) for size in (n, 10**9))
         near, small = (one.mean_distance() for one in laws)
         assert near == pytest.approx(small * math.sqrt(10**9 / n), rel=1e-6)
-    with pytest.raises(ValueError, match="at most 2\\^53 for a distance other than hellinger"):
+    with pytest.raises(
+        ValueError, match="at most 2\\^53 for a distance other than hellinger"
+    ):
         law.mean_distance(lambda a, b: np.abs(a - b)[..., 0])
 
 
@@ -113,7 +117,10 @@ def test_draws_that_all_agree_do_not_claim_to_be_exact():
 
 # ---- comparisons
 def test_sums_are_subtracted_with_their_errors():
-    a, b = (dp.mechanism(name, 1.0).law([30, 40], [1, 1]) for name in ("geometric", "lapMech"))
+    a, b = (
+        dp.mechanism(name, 1.0).law([30, 40], [1, 1])
+        for name in ("geometric", "lapMech")
+    )
     found = mean_difference(a, b)
     assert found == a.mean_distance() - b.mean_distance()
     assert found.how == "listed"
@@ -121,9 +128,12 @@ def test_sums_are_subtracted_with_their_errors():
     assert (order(a, b), order(b, a)) == (-1, 1)
 
 
-@pytest.mark.parametrize("names", [("expMech", "expMech-local"), ("lapMech", "lapMech")])
+@pytest.mark.parametrize(
+    "names", [("expMech", "expMech-local"), ("lapMech", "lapMech")]
+)
 def test_equal_laws_are_a_tie_however_they_are_rounded(names):
-    # One record: every sensitivity is the same, and both draw from the same two answers.
+    # One record: every sensitivity is the same, and both draw from the same two
+    # answers.
     assert order(*(dp.mechanism(name, 9.0).law([1, 0], [1, 1]) for name in names)) == 0
 
 
@@ -131,14 +141,20 @@ def test_common_random_numbers_tell_close_means_apart():
     noise, prior = LatticeNoise(3, 0.1), np.ones(3)
     near, far = (np.array([0, 10, x]) for x in (40, 41))
     a, b = SumZeroLaw(prior, near, noise), SumZeroLaw(prior, far, noise)
-    exact = [float(listed_law(prior, x, noise, "l2").mean_distance()) for x in (near, far)]
+    exact = [
+        float(listed_law(prior, x, noise, "l2").mean_distance()) for x in (near, far)
+    ]
     found = mean_difference(a, b)
     assert found.how == "drawn"
-    assert found.error < 0.5 * np.hypot(a.mean_distance().error, b.mean_distance().error)
+    assert found.error < 0.5 * np.hypot(
+        a.mean_distance().error, b.mean_distance().error
+    )
     assert abs(found - (exact[0] - exact[1])) <= 4.5 * found.error
     # Of a drawn and a listed mean the drawn one's error stays.
     listed = dp.mechanism("lapMech", 0.1).law(near, prior)
-    assert mean_difference(a, listed).error == pytest.approx(a.mean_distance().error, rel=1e-6)
+    assert mean_difference(a, listed).error == pytest.approx(
+        a.mean_distance().error, rel=1e-6
+    )
     assert order(a, listed) == -1
 
 

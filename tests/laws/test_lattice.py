@@ -18,12 +18,23 @@ from dpbayes.laws.lattice import SumZeroLaw, listed_law, log_mass
 from dpbayes.laws.sum_zero import LatticeNoise, project
 from tests.laws.drawn import ALPHA_LIMIT, misfit, worst_error
 
-NOISES = [LatticeNoise(3, 1.0), LatticeNoise(3, 0.3), GaussianNoise(3, 3.0), GaussianNoise(3, 0.4)]
-WIDER = [LatticeNoise(3, 0.9), LatticeNoise(3, 0.27), GaussianNoise(3, 3.6), GaussianNoise(3, 0.48)]
+NOISES = [
+    LatticeNoise(3, 1.0),
+    LatticeNoise(3, 0.3),
+    GaussianNoise(3, 3.0),
+    GaussianNoise(3, 0.4),
+]
+WIDER = [
+    LatticeNoise(3, 0.9),
+    LatticeNoise(3, 0.27),
+    GaussianNoise(3, 3.6),
+    GaussianNoise(3, 0.48),
+]
 
 
 def vectors(k, top):
-    """All whole vectors with sum 0 whose first entries are at most `top`, one by one."""
+    """All whole vectors with sum 0 whose first entries are at most `top`, one by
+    one."""
     rows = np.array(list(product(range(-top, top + 1), repeat=k - 1)))
     return np.column_stack((rows, -rows.sum(axis=1)))
 
@@ -51,9 +62,12 @@ def test_points_are_all_and_counted(k, top):
     assert LatticeNoise(50, 1.0).number_of_points(10**6) > 1e200
 
 
-@pytest.mark.parametrize(("k", "epsilon"), [(2, 1.3), (3, 2.0), (4, 3.0), (6, 0.1), (50, 0.5)])
+@pytest.mark.parametrize(
+    ("k", "epsilon"), [(2, 1.3), (3, 2.0), (4, 3.0), (6, 0.1), (50, 0.5)]
+)
 def test_normaliser_and_tail_against_the_sum_over_sizes(k, epsilon):
-    # u - v with u, v compositions of m: the sum over m of C(m+k-1, k-1)^2 q^m, times (1 - q)^k.
+    # u - v with u, v compositions of m: the sum over m of C(m+k-1, k-1)^2 q^m, times (1
+    # - q)^k.
     noise = LatticeNoise(k, epsilon)
     with mp.workdps(40):
         q = mp.exp(-mp.mpf(epsilon))
@@ -76,7 +90,9 @@ def test_normaliser_and_tail_against_the_sum_over_sizes(k, epsilon):
 def test_draws_have_the_law_and_not_one_a_tenth_wider(noise, wider):
     drawn = noise.draw(np.random.default_rng(5), 60_000)
     assert not drawn.sum(axis=1).any()
-    right, wrong = (misfit(drawn, lambda z, n=n: np.exp(log_mass(n, z))) for n in (noise, wider))
+    right, wrong = (
+        misfit(drawn, lambda z, n=n: np.exp(log_mass(n, z))) for n in (noise, wider)
+    )
     assert right < ALPHA_LIMIT < wrong
 
 
@@ -88,7 +104,8 @@ def test_no_noise_and_more_than_a_table_holds():
 
 # ---- projection
 def paid_in_rounds(y):
-    """The rule of `def-projection`, one record at a time: the largest pay first, then the earlier.
+    """The rule of `def-projection`, one record at a time: the largest pay first, then
+    the earlier.
 
     Each round takes one record from every count that is left, until nothing is owed.
     """
@@ -102,7 +119,9 @@ def paid_in_rounds(y):
     return result
 
 
-@given(st.lists(st.integers(-4, 6), min_size=2, max_size=4), st.sampled_from(["l1", "l2"]))
+@given(
+    st.lists(st.integers(-4, 6), min_size=2, max_size=4), st.sampled_from(["l1", "l2"])
+)
 def test_projection_is_a_nearest_histogram(row, how):
     noisy = np.array([row])
     noisy[0, 0] += max(0, -int(noisy.sum()))
@@ -149,7 +168,9 @@ def test_a_window_of_many_candidates():
     assert law.probabilities.sum() == pytest.approx(1.0, abs=2e-13)
     free = SumZeroLaw(np.ones(3), x, noise)
     row = x + np.array([4, -2, -2])
-    assert law.probability(row) == pytest.approx(float(free.probability(row)), rel=1e-12)
+    assert law.probability(row) == pytest.approx(
+        float(free.probability(row)), rel=1e-12
+    )
     draws = free.sample(np.random.default_rng(1), 100_000)
     wanted = law.probabilities[law.outputs[:, 1] == 0].sum()
     assert abs((draws[:, 1] == 0).mean() - wanted) < 6 * np.sqrt(wanted / 100_000)
@@ -157,14 +178,20 @@ def test_a_window_of_many_candidates():
 
 @pytest.mark.parametrize(
     ("n", "noise"),
-    [(50, GaussianNoise(8, 100.0)), (50, LatticeNoise(8, 0.1)), (10, LatticeNoise(5, 0.05))],
+    [
+        (50, GaussianNoise(8, 100.0)),
+        (50, LatticeNoise(8, 0.1)),
+        (10, LatticeNoise(5, 0.05)),
+    ],
 )
 def test_what_is_too_long_is_not_listed(n, noise):
     assert listed_law(np.ones(noise.k), np.full(noise.k, n), noise, "l2") is None
 
 
 def test_no_records_and_two_categories():
-    law = listed_law(np.ones(3), np.zeros(3, dtype=np.int64), LatticeNoise(3, 1.0), "l2")
+    law = listed_law(
+        np.ones(3), np.zeros(3, dtype=np.int64), LatticeNoise(3, 1.0), "l2"
+    )
     assert law.probabilities.tolist() == [1.0]
     for noise in (LatticeNoise(2, 0.7), GaussianNoise(2, 2.0)):
         law = listed_law(np.ones(2), np.array([3, 5]), noise, "l2")
@@ -193,10 +220,15 @@ def test_a_mean_that_nothing_clamps_is_that_of_the_list(noise, metric):
         ([23, 40, 60], LatticeNoise(3, 1.0), "series"), ([5] * 3, GaussianNoise(3, 0.4), "series"),
     ],
 )  # fmt: skip
-def test_what_is_clamped_is_drawn_and_a_little_is_halved(counts, noise, how, projection):
+def test_what_is_clamped_is_drawn_and_a_little_is_halved(
+    counts, noise, how, projection
+):
     x = np.array(counts)
     prior = np.linspace(0.02, 2.0, x.size)
-    exact, law = listed_law(prior, x, noise, projection), SumZeroLaw(prior, x, noise, projection)
+    exact, law = (
+        listed_law(prior, x, noise, projection),
+        SumZeroLaw(prior, x, noise, projection),
+    )
     shifts = noise.points(noise.reach(1e-12))
     clamped = np.exp(log_mass(noise, shifts)) @ (x + shifts < 0).any(axis=1)
     assert law.clamped == pytest.approx(clamped, abs=1e-11)
@@ -208,10 +240,17 @@ def test_what_is_clamped_is_drawn_and_a_little_is_halved(counts, noise, how, pro
 
 @pytest.mark.parametrize(
     ("counts", "epsilon", "exact"),
-    [([125] * 8, 0.1, 0.9477662524578), ([40] * 5, 0.25, 0.7095652182342)],  # by sums over levels
+    [
+        ([125] * 8, 0.1, 0.9477662524578),
+        ([40] * 5, 0.25, 0.7095652182342),
+    ],  # by sums over levels
 )
 def test_what_no_draw_shows_is_in_the_error(counts, epsilon, exact):
-    mean = dp.mechanism("lattice", epsilon).law(counts, [1.0] * len(counts)).mean_distance()
+    mean = (
+        dp.mechanism("lattice", epsilon)
+        .law(counts, [1.0] * len(counts))
+        .mean_distance()
+    )
     assert mean.how == "drawn"
     assert 0.0 < mean.error < 1e-4
     assert abs(mean - exact) <= 4.5 * mean.error
@@ -221,14 +260,20 @@ def test_noise_that_fits_no_table_is_drawn(monkeypatch):
     x, noise = np.array([330, 250, 420]), LatticeNoise(3, 0.3)
     noise.draw(np.random.default_rng(1), 1)  # its own table is kept
     monkeypatch.setattr(convolution, "LARGEST_TABLE", 100)
-    worst_error(SumZeroLaw(np.ones(3), x, noise), listed_law(np.ones(3), x, noise, "l2"), "drawn")
+    worst_error(
+        SumZeroLaw(np.ones(3), x, noise),
+        listed_law(np.ones(3), x, noise, "l2"),
+        "drawn",
+    )
 
 
 def test_one_probability_is_exact_where_nothing_is_clamped_and_refused_elsewhere():
     prior, x, noise = np.ones(3), np.array([25, 18, 30]), LatticeNoise(3, 1.0)
     law, exact = SumZeroLaw(prior, x, noise), listed_law(prior, x, noise, "l2")
     for row in ([25, 18, 30], [26, 17, 30], [24, 20, 29]):
-        assert law.probability(row) == pytest.approx(float(exact.probability(row)), rel=1e-12)
+        assert law.probability(row) == pytest.approx(
+            float(exact.probability(row)), rel=1e-12
+        )
     assert law.probability([25, 18, 31]) == 0.0
     with pytest.raises(ValueError, match="counts_out must be positive at this size"):
         law.probability([0, 43, 30])
@@ -238,6 +283,8 @@ def test_one_probability_is_exact_where_nothing_is_clamped_and_refused_elsewhere
 @pytest.mark.parametrize(("noise", "wider"), list(zip(NOISES, WIDER, strict=True))[::2])
 def test_samples_have_the_law(noise, wider, projection):
     prior, x = np.ones(3), np.array([4, 0, 6])
-    drawn = SumZeroLaw(prior, x, noise, projection).sample(np.random.default_rng(9), 30_000)
+    drawn = SumZeroLaw(prior, x, noise, projection).sample(
+        np.random.default_rng(9), 30_000
+    )
     laws = [listed_law(prior, x, n, projection).probability for n in (noise, wider)]
     assert misfit(drawn, laws[0]) < ALPHA_LIMIT < misfit(drawn, laws[1])

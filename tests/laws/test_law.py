@@ -1,4 +1,6 @@
-"""All laws answer the same questions, with an error; one with a list as loops over it do."""
+"""All laws answer the same questions, with an error; one with a list as loops over it
+do.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def law(request):
 def test_every_law_answers_every_question_with_an_error_and_agrees_with_its_draws(law):
     continuous = type(law).__name__ == "ContinuousLaw"
     for metric in ("hellinger",) if continuous else ("hellinger", "published"):
-        for answer in (law.mean_distance(metric), law.variance(metric), law.quantile(0.5, metric)):
+        for answer in (
+            law.mean_distance(metric),
+            law.variance(metric),
+            law.quantile(0.5, metric),
+        ):
             assert isinstance(answer, Estimate)
             assert 0 <= answer <= 1
             assert 0 <= answer.error < 0.02
@@ -44,22 +50,30 @@ def test_every_law_answers_every_question_with_an_error_and_agrees_with_its_draw
     assert law.mean_affinity() == pytest.approx(1 - law.mean_square(), abs=1e-9)
     if not continuous:
         published = law.mean_distance("published")
-        assert published == law.mean_distance(dp.hellinger_published) < law.mean_distance()
+        assert (
+            published == law.mean_distance(dp.hellinger_published) < law.mean_distance()
+        )
         assert "because" in law.why
     draws = law.sample(np.random.default_rng(8), 40_000)
     distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
     slack = 6 * distances.std() / 200
     assert law.mean_distance(dp.hellinger) == pytest.approx(distances.mean(), abs=slack)
-    assert law.mean_affinity() == pytest.approx(1 - (distances**2).mean(), abs=2 * slack)
+    assert law.mean_affinity() == pytest.approx(
+        1 - (distances**2).mean(), abs=2 * slack
+    )
     assert law.variance() == pytest.approx(distances.var(), rel=0.05)
 
 
 def test_probabilities_of_several_outputs_at_once(law):
     outputs = np.array([law.counts, np.roll(law.counts, 1)])
     assert isinstance(law.probability(law.counts), Estimate)
-    assert law.probability(outputs).tolist() == [law.probability(row) for row in outputs]
+    assert law.probability(outputs).tolist() == [
+        law.probability(row) for row in outputs
+    ]
     assert law.probability(outputs[None]).shape == (1, 2)
-    with pytest.raises(ValueError, match=f"counts_out must have {law.counts.size} entries"):
+    with pytest.raises(
+        ValueError, match=f"counts_out must have {law.counts.size} entries"
+    ):
         law.probability(np.ones(law.counts.size + 1, dtype=np.int64))
 
 
@@ -68,7 +82,9 @@ def test_a_law_without_outputs_says_what_to_ask_instead(law):
         assert listed(law, "a table") is law
         return
     for name in ("outputs", "probabilities", "log_probabilities", "distances"):
-        with pytest.raises(AttributeError, match=rf"has no \.{name}: ask \.probability"):
+        with pytest.raises(
+            AttributeError, match=rf"has no \.{name}: ask \.probability"
+        ):
             getattr(law, name)
     with pytest.raises(AttributeError, match="no attribute 'colour'"):
         assert law.colour
@@ -79,9 +95,20 @@ def test_a_law_without_outputs_says_what_to_ask_instead(law):
 def test_the_reasons_name_what_decided():
     series = SETTINGS["ExponentialLaw"][0].law([300, 300, 301], [1, 1, 1])
     assert series.why.startswith("series, because it takes any number of records")
-    assert "not list: there are 407253 candidates, and up to 400000 are listed" in series.why
-    assert dp.mechanism("lattice", 1.0).law([3, 4], [1, 1]).why.startswith("geometric, because")
-    assert dp.mechanism("geometric", 1.0).law([300_000, 300_000], [1, 1]).why.startswith("window")
+    assert (
+        "not list: there are 407253 candidates, and up to 400000 are listed"
+        in series.why
+    )
+    assert (
+        dp.mechanism("lattice", 1.0)
+        .law([3, 4], [1, 1])
+        .why.startswith("geometric, because")
+    )
+    assert (
+        dp.mechanism("geometric", 1.0)
+        .law([300_000, 300_000], [1, 1])
+        .why.startswith("window")
+    )
 
 
 def test_choosing_takes_the_first_way_that_gives_a_law():
@@ -92,7 +119,9 @@ def test_choosing_takes_the_first_way_that_gives_a_law():
         Way("c", True, "it can", lambda: law),
     )
     assert choose(*ways).why == "c, because it can; not a: it is Monday; not b: it may"
-    with pytest.raises(ValueError, match="no way to compute this law: not a: it is Monday"):
+    with pytest.raises(
+        ValueError, match="no way to compute this law: not a: it is Monday"
+    ):
         choose(*ways[:2])
 
 
@@ -106,7 +135,9 @@ def some_law(case, seed):
 
 @settings(max_examples=15)
 @given(
-    small_cases((2, 3), (12, 5)), st.integers(0, 99), st.sampled_from(["hellinger", "published"])
+    small_cases((2, 3), (12, 5)),
+    st.integers(0, 99),
+    st.sampled_from(["hellinger", "published"]),
 )
 def test_answers_agree_with_loops(case, seed, metric):
     counts, prior = case
@@ -121,13 +152,19 @@ def test_answers_agree_with_loops(case, seed, metric):
     mean, square = (sum(d**order * p for d, p in pairs) for order in (1, 2))
     assert law.mean_distance(metric) == pytest.approx(mean, rel=1e-9, abs=1e-12)
     assert law.mean_square(metric) == pytest.approx(square, rel=1e-9, abs=1e-12)
-    assert law.variance(metric) == pytest.approx(max(square - mean**2, 0), rel=1e-6, abs=1e-9)
+    assert law.variance(metric) == pytest.approx(
+        max(square - mean**2, 0), rel=1e-6, abs=1e-9
+    )
     for q in (0.2, 0.7):
         value = law.quantile(q, metric)
         assert sum(p for d, p in pairs if d <= value + 1e-9) >= q - 1e-9
         assert sum(p for d, p in pairs if d < value - 1e-9) < q + 1e-9
-    np.testing.assert_array_equal(law.probability(law.outputs[::-1]), law.probabilities[::-1])
-    np.testing.assert_array_equal(law.probability(law.outputs + 1), np.zeros(len(pairs)))
+    np.testing.assert_array_equal(
+        law.probability(law.outputs[::-1]), law.probabilities[::-1]
+    )
+    np.testing.assert_array_equal(
+        law.probability(law.outputs + 1), np.zeros(len(pairs))
+    )
 
 
 def test_an_output_listed_twice_is_added_up():
@@ -146,7 +183,9 @@ def test_normalised_weights_are_those_of_the_general_sum(size):
         logs[rng.integers(size)] = 0.0
         logs[size // 2 + 1 :: 5] = -np.inf
         found = normalised(logs)
-        np.testing.assert_allclose(found, logs - logsumexp(logs), rtol=1e-15, atol=1e-16)
+        np.testing.assert_allclose(
+            found, logs - logsumexp(logs), rtol=1e-15, atol=1e-16
+        )
         assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-13)
 
 
@@ -165,9 +204,12 @@ def test_the_rank_of_a_quantile_is_right_where_the_probabilities_jump(n):
 
 # ---- continuous noise
 def midpoint_mean(counts, prior, scale, cells=600):
-    """A plain midpoint rule on quantiles of the noise; knows nothing of draws or atoms."""
+    """A plain midpoint rule on quantiles of the noise; knows nothing of draws or
+    atoms."""
     levels = (np.arange(cells) + 0.5) / cells
-    noise = np.where(levels < 0.5, np.log(2 * levels), -np.log(2 * (1 - levels))) * scale
+    noise = (
+        np.where(levels < 0.5, np.log(2 * levels), -np.log(2 * (1 - levels))) * scale
+    )
     first, second = (np.clip(c + noise, 0, sum(counts)) for c in counts)
     grid = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1) + prior
     distances = dp.hellinger(np.add(counts, prior), grid)
@@ -181,7 +223,9 @@ def midpoint_mean(counts, prior, scale, cells=600):
 def test_continuous_moments_against_a_midpoint_rule(counts, prior, epsilon):
     law = dp.mechanism("parameter-laplace", epsilon).law(counts, prior)
     answers = law.mean_distance(), law.mean_square()
-    for found, expected in zip(answers, midpoint_mean(counts, prior, 2 / epsilon), strict=True):
+    for found, expected in zip(
+        answers, midpoint_mean(counts, prior, 2 / epsilon), strict=True
+    ):
         assert found.how == "drawn"
         assert abs(found - expected) < 4.5 * found.error + 5e-4
         assert 0.0 < found.error < 2e-3

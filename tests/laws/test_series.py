@@ -1,4 +1,5 @@
-"""Sums of powers and convolutions, and the exponential and Laplace laws made of them."""
+"""Sums of powers and convolutions, and the exponential and Laplace laws made of
+them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,12 @@ from mpmath import mp
 import dpbayes as dp
 from dpbayes.laws import convolution, exponential, laplace
 from dpbayes.laws.convolution import AffinityProduct, Tilted, TooWide
-from dpbayes.laws.exponential import ExponentialLaw, exponential_window, last_below, listed_law
+from dpbayes.laws.exponential import (
+    ExponentialLaw,
+    exponential_window,
+    last_below,
+    listed_law,
+)
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import ProductLaw, product_grid
 from dpbayes.laws.powers import distance, root_powers, weight_powers
@@ -36,7 +42,9 @@ def test_the_square_root_is_its_powers(gap, exponent):
             root = mp.sqrt(-mp.expm1(-mp.mpf(exponent) * c))
             value = mp.fsum(
                 w * (1 if np.isinf(s) else -mp.expm1(-mp.mpf(s) * c))
-                for w, s in zip(found.weights[0].tolist(), found.powers.tolist(), strict=True)
+                for w, s in zip(
+                    found.weights[0].tolist(), found.powers.tolist(), strict=True
+                )
             )
             assert abs(value / root - 1) <= found.errors[0] + 1e-12
     with pytest.raises(ValueError, match="read-only"):
@@ -46,18 +54,24 @@ def test_the_square_root_is_its_powers(gap, exponent):
 @given(RATES, GAPS, st.floats(1.0, 600.0), st.sampled_from([1.0, 0.1, 9.0]))
 @example(1000.0, 1e-9, 296.0, 1.0)
 @settings(max_examples=25)
-def test_the_weight_is_its_powers_down_to_what_all_candidates_hide(rate, gap, entropy, ratio):
-    # The rate is epsilon / 2 over a sensitivity that is at least the distance of the nearest.
+def test_the_weight_is_its_powers_down_to_what_all_candidates_hide(
+    rate, gap, entropy, ratio
+):
+    # The rate is epsilon / 2 over a sensitivity that is at least the distance of the
+    # nearest.
     assume(rate * float(distance(np.array([gap]))[0]) <= 50.0)
     found = weight_powers(rate, gap, entropy, ratio)
     assert found.errors.max() < 2e-5
     c = np.geomspace(gap, 60.0, 997)
     root = distance(c)
-    seen = rate * root <= entropy + 40.0  # what lies beyond is e^-40 of the truth altogether
+    # what lies beyond is e^-40 of the truth altogether
+    seen = rate * root <= entropy + 40.0
     c, root = c[seen], root[seen]
     terms = np.exp(rate * root[:, None] - np.outer(c, found.powers))
     targets = np.ones(c.size), 1.0 - distance(c, ratio), np.exp(-ratio * c)
-    for weights, error, target in zip(found.weights, found.errors, targets, strict=True):
+    for weights, error, target in zip(
+        found.weights, found.errors, targets, strict=True
+    ):
         missed = np.abs(terms @ weights - target) / root
         assert missed.max(initial=0.0) <= 2.0 * error + 1e-9
 
@@ -73,7 +87,8 @@ def test_weights_that_no_sum_of_powers_holds_are_refused():
 def test_one_coefficient_is_the_sum_of_all_products(seed, spread):
     rng = np.random.default_rng(seed)
     first, copies = -int(rng.integers(1, 4)), np.array([1, 2, 1])
-    # Falling on both sides of a peak, as all factors here do (log-concave), with ends cut off.
+    # Falling on both sides of a peak, as all factors here do (log-concave), with ends
+    # cut off.
     logs = np.cumsum(np.sort(rng.normal(0.0, spread, (3, 5)), axis=1)[:, ::-1], axis=1)
     logs[0, 4] = logs[1, 0] = -np.inf
     rows = np.repeat(np.arange(3), copies)
@@ -107,14 +122,21 @@ def test_sums_of_powers_of_the_affinity_are_those_of_all_histograms(case, power)
 def test_draws_have_the_shares_of_the_sum_and_no_others(power):
     prior, counts = np.array([1.0, 1.0, 0.2, 3.0]), np.array([2, 2, 0, 5])
     found, rows = AffinityProduct(prior, counts), dp.compositions(9, 4)
-    drawn = found.tilted(power).draw(np.random.default_rng(3), 60_000)[:, found.order] + counts
+    drawn = (
+        found.tilted(power).draw(np.random.default_rng(3), 60_000)[:, found.order]
+        + counts
+    )
     log_bc = dp.log_affinity(prior + counts, prior + rows)
 
     def shares(exponent):
         weights = np.exp(exponent * log_bc)
-        return FiniteLaw(prior, counts, rows, np.log(weights / weights.sum())).probability
+        return FiniteLaw(
+            prior, counts, rows, np.log(weights / weights.sum())
+        ).probability
 
-    assert misfit(drawn, shares(power)) < ALPHA_LIMIT < misfit(drawn, shares(1.25 * power))
+    assert (
+        misfit(drawn, shares(power)) < ALPHA_LIMIT < misfit(drawn, shares(1.25 * power))
+    )
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
@@ -155,9 +177,15 @@ def test_either_distance_is_reported_for_either_score(score, reported, epsilon):
 def test_another_metric_is_drawn():
     setting = np.ones(3), np.array([9, 5, 4]), 12.0
     law, exact = ExponentialLaw(*setting), listed_law(*setting)
-    worst_error(law, exact, "drawn", lambda a, b: np.abs(np.asarray(a) - b).sum(axis=-1))
+    worst_error(
+        law, exact, "drawn", lambda a, b: np.abs(np.asarray(a) - b).sum(axis=-1)
+    )
     q = law.quantile(0.7)
-    assert exact.quantile(0.7 - q.error) - 1e-12 <= q <= exact.quantile(0.7 + q.error) + 1e-12
+    assert (
+        exact.quantile(0.7 - q.error) - 1e-12
+        <= q
+        <= exact.quantile(0.7 + q.error) + 1e-12
+    )
 
 
 @pytest.mark.parametrize(("rate", "power"), [(1.0, 1.3), (8.0, 1.1), (40.0, 1.1)])
@@ -166,7 +194,11 @@ def test_exponential_draws_have_the_law_and_not_that_of_another_rate(rate, power
     law = ExponentialLaw(prior, counts, rate)
     drawn = law.sample(np.random.default_rng(4), 60_000)
     right, wrong = (listed_law(prior, counts, one) for one in (rate, power * rate))
-    assert misfit(drawn, right.probability) < ALPHA_LIMIT < misfit(drawn, wrong.probability)
+    assert (
+        misfit(drawn, right.probability)
+        < ALPHA_LIMIT
+        < misfit(drawn, wrong.probability)
+    )
     assert law.sample(np.random.default_rng(4), 0).shape == (0, 3)
 
 
@@ -174,7 +206,10 @@ def test_exponential_draws_have_the_law_and_not_that_of_another_rate(rate, power
 @settings(max_examples=20)
 @example(np.array([0, 1]), np.array([2.0, 26.0]), 161.0)
 def test_a_window_is_the_list_without_its_ends(counts, prior, rate):
-    window, whole = exponential_window(prior, counts, rate), listed_law(prior, counts, rate)
+    window, whole = (
+        exponential_window(prior, counts, rate),
+        listed_law(prior, counts, rate),
+    )
     assert window.mass_outside <= 1e-17
     assert window.probabilities.sum() == pytest.approx(1.0, abs=1e-12)
     assert window.mean_distance() == pytest.approx(whole.mean_distance(), abs=1e-12)
@@ -191,7 +226,9 @@ def test_windows_and_sums_of_powers_meet_at_any_size(n):
     assert len(window.outputs) < 3000
     law = ExponentialLaw(prior, counts, mechanism.rate(counts, prior))
     assert window.mean_distance() == pytest.approx(law.mean_distance(), rel=1e-7)
-    assert window.probability(counts) == pytest.approx(law.probability(counts), rel=1e-7)
+    assert window.probability(counts) == pytest.approx(
+        law.probability(counts), rel=1e-7
+    )
 
 
 def test_a_flat_law_is_not_listed(monkeypatch):
@@ -224,7 +261,9 @@ def both(name, epsilon, counts, prior, **options):
 )  # fmt: skip
 @pytest.mark.parametrize("counts", [(20, 9, 31), (30, 30, 0), (0, 0, 5), (1, 0, 0)])
 @pytest.mark.parametrize("epsilon", [0.1, 2.0])
-def test_three_categories_are_summed_whatever_the_excess(name, options, counts, epsilon):
+def test_three_categories_are_summed_whatever_the_excess(
+    name, options, counts, epsilon
+):
     law, exact = both(name, epsilon, counts, [1.0, 0.02, 3.0], **options)
     assert worst_error(law, exact, "window") < 1e-11
     assert law.variance() == pytest.approx(exact.variance(), abs=1e-11)
@@ -282,11 +321,17 @@ def test_wide_noise_is_drawn_where_it_fits_no_table(monkeypatch):
 def test_probabilities_and_draws_are_those_of_the_list():
     law, exact = both("ilapMech", 0.7, (3, 0, 4), [1.0] * 3)
     some = exact.outputs[:: max(1, len(exact.outputs) // 40)]
-    np.testing.assert_allclose(law.probability(some), exact.probability(some), rtol=1e-12)
+    np.testing.assert_allclose(
+        law.probability(some), exact.probability(some), rtol=1e-12
+    )
     for row in some:
         one = law.probability(row)
         assert abs(one - float(exact.probability(row))) <= one.error + 1e-15
     assert law.probability([3, 0, 5]) == law.probability([8, 0, 0]) == 0.0
     drawn = law.sample(np.random.default_rng(7), 60_000)
     wider = both("ilapMech", 0.63, (3, 0, 4), [1.0] * 3)[1]
-    assert misfit(drawn, exact.probability) < ALPHA_LIMIT < misfit(drawn, wider.probability)
+    assert (
+        misfit(drawn, exact.probability)
+        < ALPHA_LIMIT
+        < misfit(drawn, wider.probability)
+    )

@@ -1,4 +1,6 @@
-"""Mechanisms broken in one point each, some forty in all, which the suite has to notice."""
+"""Mechanisms broken in one point each, some forty in all, which the suite has to
+notice.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,15 @@ def setting(mechanism, n=12, prior=(1.0, 1.0), draws=0, advertised=EPSILON):
     return Setting(mechanism, n, prior, draws, advertised)
 
 
-# --- Laws with one wrong number -----------------------------------------------------------------
+# --- Laws with one wrong number
+# -----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Altered:
-    """The geometric mechanism with its law changed by a function of logs, outputs and counts."""
+    """The geometric mechanism with its law changed by a function of logs, outputs and
+    counts.
+    """
 
     change: Any
     outside: float = 0.0
@@ -45,7 +50,9 @@ class Altered:
 
     def law(self, counts, prior):
         law = TruncatedGeometric(self.epsilon).law(counts, prior)
-        logs, outputs = self.change(law.log_probabilities.copy(), law.outputs.copy(), law.counts)
+        logs, outputs = self.change(
+            law.log_probabilities.copy(), law.outputs.copy(), law.counts
+        )
         return self.kind(law.prior, law.counts, outputs, logs, self.outside)
 
 
@@ -87,7 +94,8 @@ def sampling_too_sharply(law, rng, size):
     return FiniteLaw(law.prior, law.counts, law.outputs, sharp).sample(rng, size)
 
 
-# --- Subclasses of mechanisms that were proved --------------------------------------------------
+# --- Subclasses of mechanisms that were proved
+# --------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -107,7 +115,9 @@ class Hasty(ExponentialMechanism):
 
 def changed(kind, *made, **parts):
     """One of these mechanisms, or calibrations, with methods of its own."""
-    return dataclass(frozen=True)(type(f"Changed{kind.__name__}", (kind,), parts))(*made)
+    return dataclass(frozen=True)(type(f"Changed{kind.__name__}", (kind,), parts))(
+        *made
+    )
 
 
 def geometrically(**parts):
@@ -129,7 +139,8 @@ def unchecked(mechanism, counts, prior):
     return TruncatedGeometric(mechanism.epsilon).law(x, np.ones(2))
 
 
-# --- Promises that say too much -----------------------------------------------------------------
+# --- Promises that say too much
+# -----------------------------------------------------------------
 
 
 class RoundedDown(Guarantee):
@@ -138,7 +149,9 @@ class RoundedDown(Guarantee):
         return super().sentence.replace("e^1.0000004", "e^1")
 
 
-def promising(kind, epsilon, share=1, theorem="thm-geometric-private", failure=0, said=Guarantee):
+def promising(
+    kind, epsilon, share=1, theorem="thm-geometric-private", failure=0, said=Guarantee
+):
     """A mechanism that promises a share of its epsilon."""
 
     def guarantee(mechanism, k):
@@ -148,11 +161,14 @@ def promising(kind, epsilon, share=1, theorem="thm-geometric-private", failure=0
     return setting(changed(kind, epsilon, guarantee=guarantee), 6 if failure else 12)
 
 
-# --- Samplers -----------------------------------------------------------------------------------
+# --- Samplers
+# -----------------------------------------------------------------------------------
 
 
 def drawing(step):
-    """A geometric mechanism whose draw turns count, n, rate and bits into a released count."""
+    """A geometric mechanism whose draw turns count, n, rate and bits into a released
+    count.
+    """
 
     def draw(mechanism, counts, prior, bits):
         n = int(counts.sum())
@@ -177,13 +193,17 @@ CABINET: dict[str, Setting] = {
     "an output listed twice": altered(lambda logs, rows, x: (logs[TWICE], rows[TWICE])),
     "mass outside": shifted(0.0, 1e-6),
     "a count below zero": altered(lambda logs, rows, x: (logs, rows - [1, 0])),
-    "one data set mirrored": altered(lambda logs, rows, x: (logs[:: -1 if x[0] == 3 else 1], rows)),
+    "one data set mirrored": altered(
+        lambda logs, rows, x: (logs[:: -1 if x[0] == 3 else 1], rows)
+    ),
     "the truth one time in a thousand": altered(truth_now_and_then),
     "less noise for no record": sharper(lambda x: 4.0 if x == 0 else 1.0),
     "noise five percent too small": sharper(lambda x: 1.05),
     "another law each time": sharper(lambda x: 1 + 0.01 * next(ASKED)),
     "half the mean": answering(
-        mean_distance=lambda law: Estimate(0.5 * law.moment(1, "hellinger"), 0.0, "listed")
+        mean_distance=lambda law: Estimate(
+            0.5 * law.moment(1, "hellinger"), 0.0, "listed"
+        )
     ),
     "distances of zero": answering(distances=property(lambda law: np.zeros(13))),
     "median at the end": answering(quantile=lambda law, q: law.distances.max()),
@@ -207,23 +227,36 @@ CABINET: dict[str, Setting] = {
         ExponentialMechanism, changed(SmoothCalibration, factor=1e-3)
     ),
     "less than half the sensitivity": exponential(
-        ExponentialMechanism, changed(GlobalCalibration, sensitivity=half_the_sensitivity)
+        ExponentialMechanism,
+        changed(GlobalCalibration, sensitivity=half_the_sensitivity),
     ),
     "a lattice at twice epsilon": setting(
-        changed(SumZeroLattice, EPSILON, law=lambda one, *at: SumZeroLattice(2 * EPSILON).law(*at)),
+        changed(
+            SumZeroLattice,
+            EPSILON,
+            law=lambda one, *at: SumZeroLattice(2 * EPSILON).law(*at),
+        ),
         5,
         THREE,
     ),
     "half of epsilon promised": promising(TruncatedGeometric, EPSILON, Fraction(1, 2)),
-    "a proof that is nowhere": promising(TruncatedGeometric, EPSILON, theorem="thm-nowhere"),
+    "a proof that is nowhere": promising(
+        TruncatedGeometric, EPSILON, theorem="thm-nowhere"
+    ),
     "epsilon rounded down": promising(TruncatedGeometric, 1.0000004, said=RoundedDown),
     "a delta too small": promising(
-        SumZeroLattice, EPSILON, Fraction(1, 2), "thm-lattice-private", Fraction(1, 10**9)
+        SumZeroLattice,
+        EPSILON,
+        Fraction(1, 2),
+        "thm-lattice-private",
+        Fraction(1, 10**9),
     ),
     "a source that is nowhere": geometrically(citations=("no",)),
     "a definition that is nowhere": geometrically(name="nothing"),
     "input taken as it comes": geometrically(law=unchecked),
-    "a large-n law ten percent off": geometrically(step_law=lambda one, k=2: StepLaw(0.45)),
+    "a large-n law ten percent off": geometrically(
+        step_law=lambda one, k=2: StepLaw(0.45)
+    ),
     "likelihoods ten percent off": geometrically(
         draw=TruncatedGeometric.draw,
         log_likelihoods=lambda one, noisy, n, k: [
@@ -232,10 +265,12 @@ CABINET: dict[str, Setting] = {
         ],
     ),
     "draws ten percent too sharp": setting(
-        adding(lambda rate, bits: two_sided_geometric(bits, rate * Fraction(11, 10))), draws=12_000
+        adding(lambda rate, bits: two_sided_geometric(bits, rate * Fraction(11, 10))),
+        draws=12_000,
     ),
     "the truth drawn now and then": setting(
-        adding(lambda rate, bits: bits.bits(4) and two_sided_geometric(bits, rate)), draws=12_000
+        adding(lambda rate, bits: bits.bits(4) and two_sided_geometric(bits, rate)),
+        draws=12_000,
     ),
     "draws that are not clamped": setting(
         drawing(lambda x, n, rate, bits: x + two_sided_geometric(bits, rate)), draws=500

@@ -1,7 +1,8 @@
 """What every mechanism must do, as checks that any object can be put through.
 
-Each check raises where the mechanism fails it. `complaints` runs them all on one mechanism and one
-size of data and returns what was found; a mechanism that conforms gives no complaint.
+Each check raises where the mechanism fails it. `complaints` runs them all on one
+mechanism and one size of data and returns what was found; a mechanism that conforms
+gives no complaint.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Setting:
-    """A mechanism on data of n records with one prior, the draws to take and what is advertised.
+    """A mechanism on data of n records with one prior, the draws to take and what is
+    advertised.
 
-    `advertised` is the epsilon a mechanism without a guarantee of its own is held to, if any.
+    `advertised` is the epsilon a mechanism without a guarantee of its own is held to,
+    if any.
     """
 
     mechanism: Any
@@ -63,12 +66,16 @@ class Setting:
 
 @cache
 def labels() -> frozenset[str]:
-    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "book").rglob("*.md"))
+    text = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "book").rglob("*.md")
+    )
     return frozenset(re.findall(r"^:label: (\S+)$", text, re.MULTILINE))
 
 
 def check_laws(setting: Setting) -> None:
-    """Every law sums to one over outputs that are histograms, and its answers fit its list."""
+    """Every law sums to one over outputs that are histograms, and its answers fit its
+    list.
+    """
     for x in setting.data:
         if setting.size_is_secret:  # no list of outputs is complete
             law = setting.mechanism.law(x, setting.prior)
@@ -80,7 +87,9 @@ def check_laws(setting: Setting) -> None:
         assert law.outputs.min() >= 0
         assert np.allclose(law.distances, distances, rtol=1e-6, atol=1e-9), "distances"
         mean = float((np.exp(law.log_probabilities) * distances).sum())
-        assert math.isclose(law.mean_distance(), mean, rel_tol=1e-7, abs_tol=1e-9), "mean"
+        assert math.isclose(law.mean_distance(), mean, rel_tol=1e-7, abs_tol=1e-9), (
+            "mean"
+        )
         some = slice(None, None, max(1, setting.n // 3, len(law.outputs) // 60))
         each = [float(law.probability(output)) for output in law.outputs[some]]
         listed = law.probabilities[some]
@@ -95,35 +104,47 @@ def check_samples(setting: Setting) -> None:
     """Samples of the law have its probabilities."""
     law = setting.mechanism.law(setting.middle, setting.prior)
     value = misfit(law.sample(np.random.default_rng(11), 20_000), law.probability)
-    assert value <= ALPHA_LIMIT, f"samples: chi-square {value:.1f} deviations above its mean"
+    assert value <= ALPHA_LIMIT, (
+        f"samples: chi-square {value:.1f} deviations above its mean"
+    )
 
 
 def largest_change(setting: Setting) -> float:
-    """The largest |ln P[M(x) = r] - ln P[M(x') = r]|, x' having one record more, up to n records.
+    """The largest |ln P[M(x) = r] - ln P[M(x') = r]|, x' having one record more, up to
+    n records.
 
     An output that only one of two lists holds must lie in what the other leaves out.
     """
     prior, worst = np.array(setting.prior), 0.0
     units = np.eye(prior.size, dtype=int)
     known = {}
-    for x in (x for size in range(setting.n + 1) for x in dp.compositions(size, prior.size)):
+    for x in (
+        x for size in range(setting.n + 1) for x in dp.compositions(size, prior.size)
+    ):
         law = setting.mechanism.law(x, prior)
-        here = dict(zip(map(tuple, law.outputs.tolist()), law.log_probabilities, strict=True))
+        here = dict(
+            zip(map(tuple, law.outputs.tolist()), law.log_probabilities, strict=True)
+        )
         known[tuple(x.tolist())] = here, law
         for less in x - units[x > 0]:
             there, other = known[tuple(less.tolist())]
-            worst = max(worst, max(abs(here[r] - there[r]) for r in here.keys() & there.keys()))
+            worst = max(
+                worst, max(abs(here[r] - there[r]) for r in here.keys() & there.keys())
+            )
             for one, two, rest in ((here, there, other), (there, here, law)):
                 alone = [one[r] for r in one.keys() - two.keys()]
-                assert np.exp(alone).sum() <= 2.0 * rest.mass_outside + 1e-12, "outputs are missing"
+                assert np.exp(alone).sum() <= 2.0 * rest.mass_outside + 1e-12, (
+                    "outputs are missing"
+                )
     return worst
 
 
 def check_audit(setting: Setting) -> None:
-    """The exact audit stays within the promise, and its witness attains it through the law."""
-    if (
-        setting.size_is_secret
-    ):  # one probability changes by as much as is promised, and none by more
+    """The exact audit stays within the promise, and its witness attains it through the
+    law.
+    """
+    # one probability changes by as much as is promised, and none by more
+    if setting.size_is_secret:
         gap = largest_change(setting) - setting.promised[0]
         assert abs(gap) <= 1e-9, "the bound is not the largest change"
         return
@@ -134,17 +155,25 @@ def check_audit(setting: Setting) -> None:
         for x in (witness.counts, witness.neighbour)
     )
     again = math.inf if q == 0.0 else math.log(p / q)
-    assert again == result.epsilon or abs(again - result.epsilon) < 1e-7 * (1 + again), "witness"
+    assert again == result.epsilon or abs(again - result.epsilon) < 1e-7 * (
+        1 + again
+    ), "witness"
     if setting.promised is not None:
         bound, failure = setting.promised
         if failure:
-            assert result.delta(bound) <= failure * (1 + 1e-9), f"delta {result.delta(bound)!r}"
+            assert result.delta(bound) <= failure * (1 + 1e-9), (
+                f"delta {result.delta(bound)!r}"
+            )
         else:
-            assert result.epsilon <= bound * (1 + 1e-9) + 1e-11, f"epsilon {result.epsilon!r}"
+            assert result.epsilon <= bound * (1 + 1e-9) + 1e-11, (
+                f"epsilon {result.epsilon!r}"
+            )
 
 
 def check_draws(setting: Setting) -> None:
-    """The sampler for releases draws from the law, histograms only, with bits from its source."""
+    """The sampler for releases draws from the law, histograms only, with bits from its
+    source.
+    """
     sampler = own(setting.mechanism, "draw")
     if sampler is None or not setting.draws:
         return
@@ -156,31 +185,47 @@ def check_draws(setting: Setting) -> None:
     assert counts.min() >= 0
     assert setting.size_is_secret or counts.max() <= setting.n
     value = misfit(counts, setting.mechanism.law(x, prior).probability)
-    assert value <= ALPHA_LIMIT, f"draws: chi-square {value:.1f} deviations above its mean"
+    assert value <= ALPHA_LIMIT, (
+        f"draws: chi-square {value:.1f} deviations above its mean"
+    )
 
 
 def check_likelihoods(setting: Setting) -> None:
-    """Likelihoods of what was released are those of the law, but for one factor, near the truth."""
+    """Likelihoods of what was released are those of the law, but for one factor, near
+    the truth.
+    """
     mechanism, k = setting.mechanism, len(setting.prior)
     prior, centre, units = np.ones(k), np.full(k, 20), np.eye(k, dtype=int)
     near = [centre + a - b for a in units for b in units]
-    one, each, draw = (own(mechanism, f) for f in ("log_likelihood_at", "log_likelihoods", "draw"))
+    one, each, draw = (
+        own(mechanism, f) for f in ("log_likelihood_at", "log_likelihoods", "draw")
+    )
     if one is not None:  # of a single count
         near = [centre + step * units[0] for step in range(-5, 6)]
         ours = one(20, np.arange(15, 26))
     elif each is not None and draw is not None:
         try:
-            parts = each(centre[: draw(centre, prior, SeededBits(1))[0].size], 20 * k, k)
+            parts = each(
+                centre[: draw(centre, prior, SeededBits(1))[0].size], 20 * k, k
+            )
         except ValueError:
             return
-        ours = np.array([sum(part[c] for part, c in zip(parts, x, strict=True)) for x in near])
+        ours = np.array(
+            [sum(part[c] for part, c in zip(parts, x, strict=True)) for x in near]
+        )
     else:
         return
-    theirs = np.array([float(mechanism.law(x, prior).probability(centre)) for x in near])
+    theirs = np.array(
+        [float(mechanism.law(x, prior).probability(centre)) for x in near]
+    )
     possible = np.isfinite(ours)
-    assert np.array_equal(possible, theirs > 0.0), "a likelihood of zero is not that of the law"
+    assert np.array_equal(possible, theirs > 0.0), (
+        "a likelihood of zero is not that of the law"
+    )
     gaps = ours[possible] - np.log(theirs[possible])
-    assert np.ptp(gaps) < (1e-6 if one is None else 1e-9), f"they differ by {np.ptp(gaps):.3g}"
+    assert np.ptp(gaps) < (1e-6 if one is None else 1e-9), (
+        f"they differ by {np.ptp(gaps):.3g}"
+    )
 
 
 def check_step_law(setting: Setting) -> None:
@@ -190,11 +235,14 @@ def check_step_law(setting: Setting) -> None:
     except (TypeError, ValueError):  # it has none, or none for this option
         return
     law = setting.mechanism.law([30_000, 30_000], [1, 1])
-    assert math.isclose(law.probability([30_000, 30_000]), limit, rel_tol=2e-3), "step law"
+    assert math.isclose(law.probability([30_000, 30_000]), limit, rel_tol=2e-3), (
+        "step law"
+    )
 
 
 def check_promise(setting: Setting) -> None:
-    """The sentence says no less than the bound, names its proof, and refuses in words."""
+    """The sentence says no less than the bound, names its proof, and refuses in
+    words."""
     stated = guarantee(setting.mechanism, len(setting.prior))
     if stated.bound is None:
         assert stated.sentence.startswith("No guarantee: ")
@@ -206,7 +254,9 @@ def check_promise(setting: Setting) -> None:
     assert written >= stated.bound, "the sentence states less than the bound"
     assert written <= stated.bound * (1 + Fraction(1, 10**11))
     assert Fraction(stated.epsilon) >= stated.bound
-    assert stated.bound <= exact_epsilon(setting.mechanism.epsilon), "more than the nominal epsilon"
+    assert stated.bound <= exact_epsilon(setting.mechanism.epsilon), (
+        "more than the nominal epsilon"
+    )
 
 
 def check_sources(setting: Setting) -> None:
@@ -231,7 +281,9 @@ def check_input(setting: Setting) -> None:
             words = setting.mechanism.law(counts, prior) and ""
         except (ValueError, TypeError) as error:
             words = str(error)
-        assert re.search("counts|prior", words), f"unclear about {counts!r}, {prior!r}: {words!r}"
+        assert re.search("counts|prior", words), (
+            f"unclear about {counts!r}, {prior!r}: {words!r}"
+        )
 
 
 LISTED = (check_laws, check_audit)

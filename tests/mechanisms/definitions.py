@@ -58,7 +58,9 @@ def rate(name: str, exact: Reference, x: Counts, epsilon: mp.mpf) -> mp.mpf:
         return epsilon / (2 * exact.local(x))
     if name in ("expMech-smooth", "expMech-smooth, l1", "permute-and-flip, smooth"):
         step = 2 * mp.mpf(0.3) if name.endswith("l1") else mp.mpf(1)
-        return epsilon / (2 * (1 + step) * exact.largest(x, lambda s, d: 1 / (1 / s + step * d)))
+        return epsilon / (
+            2 * (1 + step) * exact.largest(x, lambda s, d: 1 / (1 / s + step * d))
+        )
     if name == "expMech-repaired":
         candidates = mp.binomial(exact.n + exact.k - 1, exact.k - 1)
         gamma = mp.log(1 + SHARE * epsilon / mp.log(candidates / mp.mpf(DELTA)))

@@ -1,4 +1,6 @@
-"""What nothing can beat: programs against their duals, remaps against plain minimisation."""
+"""What nothing can beat: programs against their duals, remaps against plain
+minimisation.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from dpbayes.mechanisms.optimum import (
 )
 from tests.reference.laws import Reference
 
-RIVALS = ("ilapMech", "lapMech", "geometric", "expMech", "expMech-smooth", "permute-and-flip")
+RIVALS = (
+    "ilapMech",
+    "lapMech",
+    "geometric",
+    "expMech",
+    "expMech-smooth",
+    "permute-and-flip",
+)
 
 
 def means(mechanism, n, prior):
@@ -30,9 +39,16 @@ def means(mechanism, n, prior):
 
 @pytest.mark.parametrize(
     ("n", "epsilon", "prior"),
-    [(12, 0.8, (1.0, 1.0)), (12, 5.0, (1.0, 1.0)), (7, 12.0, (7e3, 7e3)), (6, 8.0, (20.0, 3.0))],
+    [
+        (12, 0.8, (1.0, 1.0)),
+        (12, 5.0, (1.0, 1.0)),
+        (7, 12.0, (7e3, 7e3)),
+        (6, 8.0, (20.0, 3.0)),
+    ],
 )
-def test_a_minimax_remap_attains_the_best_worst_case_also_where_losses_are_small(n, epsilon, prior):
+def test_a_minimax_remap_attains_the_best_worst_case_also_where_losses_are_small(
+    n, epsilon, prior
+):
     base = dp.mechanism("geometric", epsilon)
     rivals = OptimalMechanism(epsilon, "worst"), Remapped(base, "minimax"), base
     best, remapped, plain = (means(one, n, prior).max() for one in rivals)
@@ -42,12 +58,19 @@ def test_a_minimax_remap_attains_the_best_worst_case_also_where_losses_are_small
 
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["mean", "worst"])
-@pytest.mark.parametrize(("n", "prior"), [(9, (1.0, 0.2)), (3, (1.0, 1.0, 2.0)), (2, (1.0,) * 4)])
+@pytest.mark.parametrize(
+    ("n", "prior"), [(9, (1.0, 0.2)), (3, (1.0, 1.0, 2.0)), (2, (1.0,) * 4)]
+)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
-def test_the_optimum_is_private_and_no_mechanism_passes_it(objective, n, prior, epsilon):
+def test_the_optimum_is_private_and_no_mechanism_passes_it(
+    objective, n, prior, epsilon
+):
     optimum = OptimalMechanism(epsilon, objective)
     # At a small epsilon the best may be one answer for everybody.
-    assert epsilon - 1e-6 <= dp.audit(optimum, n, prior).epsilon <= epsilon + 1e-12 or epsilon < 1
+    assert (
+        epsilon - 1e-6 <= dp.audit(optimum, n, prior).epsilon <= epsilon + 1e-12
+        or epsilon < 1
+    )
     reduce = np.mean if objective == "mean" else np.max
     best = reduce(means(optimum, n, prior))
     # With more categories outputs of the Laplace family leave the candidate set.
@@ -56,10 +79,17 @@ def test_the_optimum_is_private_and_no_mechanism_passes_it(objective, n, prior, 
 
 
 def test_weak_duality_certifies_the_optimum():
-    """A second road: the dual of the program, solved apart, gives the same number from below."""
+    """A second road: the dual of the program, solved apart, gives the same number from
+    below.
+    """
     n, prior, epsilon = 6, [1.0, 1.0], 1.0
-    losses, apart, unit = distance_table(n, prior), record_distances(n, 2), np.eye(n + 1)
-    # maximise sum_x u_x with u_x + sum of (price of (x, x', r)) terms <= loss, prices >= 0.
+    losses, apart, unit = (
+        distance_table(n, prior),
+        record_distances(n, 2),
+        np.eye(n + 1),
+    )
+    # maximise sum_x u_x with u_x + sum of (price of (x, x', r)) terms <= loss, prices
+    # >= 0.
     first, second = np.nonzero(apart == 1)
     rows = np.kron(unit, np.ones((n + 1, 1)))
     prices = np.kron(np.exp(epsilon) * unit[:, second] - unit[:, first], unit)
@@ -75,8 +105,9 @@ def test_weak_duality_certifies_the_optimum():
 @pytest.mark.parametrize("epsilon", [0.02, 17.0, 40.0])
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_one_record_is_best_released_by_randomised_response(k, epsilon, objective):
-    # All histograms of one record are neighbours, and renaming the categories makes every
-    # off-diagonal probability of an optimal table the same: e^-epsilon of the diagonal one.
+    # All histograms of one record are neighbours, and renaming the categories makes
+    # every off-diagonal probability of an optimal table the same: e^-epsilon of the
+    # diagonal one.
     for a in (1e-3, 1.0):
         apart = float(dp.hellinger([1 + a, a], [a, 1 + a]))
         others = (k - 1) * np.exp(-epsilon)
@@ -87,7 +118,8 @@ def test_one_record_is_best_released_by_randomised_response(k, epsilon, objectiv
 @pytest.mark.parametrize("objective", ["mean", "worst"])
 @pytest.mark.parametrize("epsilon", [1e-6, 0.7, 69.0])
 @pytest.mark.parametrize(
-    "counts", [[1, 0], [3, 4], [2, 1, 1], pytest.param([20, 20], marks=pytest.mark.slow)]
+    "counts",
+    [[1, 0], [3, 4], [2, 1, 1], pytest.param([20, 20], marks=pytest.mark.slow)],
 )
 def test_a_table_keeps_its_promise_with_a_margin_up_to_the_ends_of_the_range(
     epsilon, objective, counts
@@ -107,7 +139,9 @@ def test_bayes_remap_is_the_best_guess_for_each_output():
     remapped = Remapped(base, "bayes")
     table = np.array([base.law(x, prior).probabilities for x in dp.compositions(n, 2)])
     losses = distance_table(n, prior)
-    best = sum(min(table[:, r] @ losses[:, s] for s in range(n + 1)) for r in range(n + 1))
+    best = sum(
+        min(table[:, r] @ losses[:, s] for s in range(n + 1)) for r in range(n + 1)
+    )
     after = means(remapped, n, prior).mean()
     assert after == pytest.approx(best / (n + 1), rel=1e-12)
     assert after < means(base, n, prior).mean()
@@ -118,26 +152,39 @@ def test_bayes_remap_is_the_best_guess_for_each_output():
 
 @pytest.mark.parametrize(("name", "n", "k"), [("lattice", 8, 2), ("lattice", 4, 3)])
 def test_the_option_answers_as_the_general_remap_does(name, n, k):
-    general, option = Remapped(dp.mechanism(name, 0.4)), dp.mechanism(name, 0.4, remap=True)
+    general, option = (
+        Remapped(dp.mechanism(name, 0.4)),
+        dp.mechanism(name, 0.4, remap=True),
+    )
     for x in dp.compositions(n, k):
         expected = general.law(x, [1.0] * k).mean_distance()
-        assert option.law(x, [1.0] * k).mean_distance() == pytest.approx(expected, rel=1e-9)
+        assert option.law(x, [1.0] * k).mean_distance() == pytest.approx(
+            expected, rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1e-9, 3.0)])
 def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior):
-    # The answer with the least weighted distance over all data; the closest of equally good.
+    # The answer with the least weighted distance over all data; the closest of equally
+    # good.
     n, answers, expected = 7, [], []
     with mp.workdps(30):
         exact = Reference(prior, n)
         for noisy in range(n + 1):
             weights = [mp.exp(-mp.mpf(epsilon) * abs(x - noisy)) for x in range(n + 1)]
             losses = [
-                mp.fsum(w * exact.distance((x, n - x), (s, n - s)) for x, w in enumerate(weights))
+                mp.fsum(
+                    w * exact.distance((x, n - x), (s, n - s))
+                    for x, w in enumerate(weights)
+                )
                 for s in range(n + 1)
             ]
-            tied = [s for s in range(n + 1) if losses[s] <= min(losses) * (1 + mp.mpf(10) ** -12)]
+            tied = [
+                s
+                for s in range(n + 1)
+                if losses[s] <= min(losses) * (1 + mp.mpf(10) ** -12)
+            ]
             answers.append(min(tied, key=lambda s: abs(s - noisy)))
             expected.append(float(min(losses) / mp.fsum(weights)))
     found = best_answers(prior, n, epsilon, 0, n)
@@ -151,7 +198,9 @@ def test_a_remapped_release_is_the_best_guess_of_each_noisy_count(epsilon, prior
         assert remapped.probabilities == pytest.approx(shares, rel=1e-12)
 
 
-def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count(monkeypatch):
+def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count(
+    monkeypatch,
+):
     whole, expected = best_answers((1.0, 2.0), 700, 0.3, 0, 700)
     part, part_expected = best_answers((1.0, 2.0), 700, 0.3, 0, 40)
     assert np.array_equal(whole[:41], part)

@@ -1,4 +1,6 @@
-"""One suite over the registry: what a mechanism's file says of it is true, for every mechanism."""
+"""One suite over the registry: what a mechanism's file says of it is true, for every
+mechanism.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,14 @@ from tests.samplers.sources import SeededBits
 MECHANISMS = {
     **REGISTRY,
     IndependentNoise.name: IndependentNoise,
-    **{name: partial(REGISTRY[kind], **options) for name, (kind, options) in VARIANTS.items()},
+    **{
+        name: partial(REGISTRY[kind], **options)
+        for name, (kind, options) in VARIANTS.items()
+    },
 }
-"""The registry, the mechanism for a secret number of records, and some with another option."""
+"""The registry, the mechanism for a secret number of records, and some with another
+option.
+"""
 
 
 def makes_a_draw_cheaply(mechanism):
@@ -36,10 +43,16 @@ def makes_a_draw_cheaply(mechanism):
 
 
 def settings(name, k):
-    # Outputs that need not sum to n are many: at a larger epsilon they fit a list of three counts.
-    mechanism = MECHANISMS[name](3.0 if name == IndependentNoise.name and k == 3 else 1.0)
-    # Choosing among candidates by ball arithmetic takes milliseconds, whole numbers microseconds.
-    draws = (4000 if makes_a_draw_cheaply(mechanism) else 300) // (4 if name in VARIANTS else 1)
+    # Outputs that need not sum to n are many: at a larger epsilon they fit a list of
+    # three counts.
+    mechanism = MECHANISMS[name](
+        3.0 if name == IndependentNoise.name and k == 3 else 1.0
+    )
+    # Choosing among candidates by ball arithmetic takes milliseconds, whole numbers
+    # microseconds.
+    draws = (4000 if makes_a_draw_cheaply(mechanism) else 300) // (
+        4 if name in VARIANTS else 1
+    )
     return Setting(mechanism, {2: 7, 3: 4}[k], (1.0, 0.5, 2.0)[:k], draws)
 
 
@@ -60,7 +73,11 @@ def test_the_mechanism_conforms(name, k):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [name for name in MECHANISMS if name not in VARIANTS and own(MECHANISMS[name](1.0), "draw")],
+    [
+        name
+        for name in MECHANISMS
+        if name not in VARIANTS and own(MECHANISMS[name](1.0), "draw")
+    ],
 )
 def test_the_draws_tell_a_wrong_scale_apart(name):
     usual = settings(name, 2)
@@ -70,10 +87,14 @@ def test_the_draws_tell_a_wrong_scale_apart(name):
     elif name == "optimal":
         x = np.array([10, 10])
     bits = SeededBits(5)
-    drawn = np.array([own(mechanism, "draw")(x, prior, bits)[1] for _ in range(4 * usual.draws)])
+    drawn = np.array(
+        [own(mechanism, "draw")(x, prior, bits)[1] for _ in range(4 * usual.draws)]
+    )
     factor = 1.1 if makes_a_draw_cheaply(mechanism) else 1.5
     wrong = replace(mechanism, epsilon=factor * mechanism.epsilon)
-    right, other = (misfit(drawn, one.law(x, prior).probability) for one in (mechanism, wrong))
+    right, other = (
+        misfit(drawn, one.law(x, prior).probability) for one in (mechanism, wrong)
+    )
     assert right <= ALPHA_LIMIT < other
 
 
@@ -87,14 +108,19 @@ def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(
             mechanism.guarantee(k)
     for epsilon in (1.0000004, 0.1234564999, "1/3"):
         case = Setting(MECHANISMS[name](epsilon), 5, (1.0, 1.0))
-        assert complaints(case, [conformance.check_promise, conformance.check_sources]) == []
+        assert (
+            complaints(case, [conformance.check_promise, conformance.check_sources])
+            == []
+        )
 
 
 @pytest.mark.slow
 def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught():
     usual = settings("independent", 2)
     half = replace(usual.mechanism.guarantee(2), bound=Fraction(1, 2))
-    broken = replace(usual, mechanism=changed(IndependentNoise, 1.0, guarantee=lambda *_: half))
+    broken = replace(
+        usual, mechanism=changed(IndependentNoise, 1.0, guarantee=lambda *_: half)
+    )
     (found,) = complaints(broken, [conformance.check_audit])
     assert "the bound is not the largest change" in found
     with pytest.raises(ValueError, match="leaves out outputs"):
@@ -102,12 +128,16 @@ def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught(
 
 
 def test_published_readings_of_figure_five_are_reproduced():
-    """D, Figure 5: what it calls expMech-smooth at epsilon 1 is expMech-delta at epsilon 0.8."""
+    """D, Figure 5: what it calls expMech-smooth at epsilon 1 is expMech-delta at
+    epsilon 0.8.
+    """
     options = {"delta": 1e-8, "failure_term": "2n", "metric": "published"}
     mechanism = dp.mechanism("expMech-delta", epsilon=0.8, **options)
     sizes = [100, 150, 200, 250, 300, 400, 500]
     readings = [0.194, 0.12, 0.075, 0.049, 0.042, 0.036, 0.031]
-    means = dp.mean_distances(mechanism, [0.5, 0.5], [1, 1], sizes, dp.hellinger_published)
+    means = dp.mean_distances(
+        mechanism, [0.5, 0.5], [1, 1], sizes, dp.hellinger_published
+    )
     assert np.abs(means - readings).max() <= 0.002
 
 
@@ -125,14 +155,16 @@ def test_unknown_options_are_told_what_is_allowed(name, options, words):
 
 def test_a_mechanism_is_made_without_waiting_for_the_rest_of_scipy():
     code = (
-        "import sys, dpbayes; dpbayes.mechanism('lattice', 1.0)\n"
-        "heavy = {'scipy.optimize', 'scipy.stats', 'scipy.signal', 'scipy.sparse', 'matplotlib'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "import sys, dpbayes; dpbayes.mechanism('lattice', 1.0)\nheavy ="
+        " {'scipy.optimize', 'scipy.stats', 'scipy.signal', 'scipy.sparse',"
+        " 'matplotlib'}\nassert not heavy & set(sys.modules), heavy &"
+        " set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-# --- The suite against the cabinet: everything is noticed -----------------------------------------
+# --- The suite against the cabinet: everything is noticed
+# -----------------------------------------
 
 # For each kind of fault the checks that are there to find it.
 BY_LAW = (conformance.check_laws, conformance.check_audit)

@@ -1,4 +1,5 @@
-"""Promises: exact numbers, sentences that never say less, and the type they belong to."""
+"""Promises: exact numbers, sentences that never say less, and the type they belong
+to."""
 
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.mechanisms.calibrations import DeltaCalibration, RepairedCalibration, SmoothCalibration
+from dpbayes.mechanisms.calibrations import (
+    DeltaCalibration,
+    RepairedCalibration,
+    SmoothCalibration,
+)
 from dpbayes.mechanisms.exponential import PermuteAndFlip
 from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
@@ -34,7 +39,8 @@ from dpbayes.tables.drawn import draw
 from dpbayes.tables.reading import noise_aware
 from tests.samplers.sources import SeededBits
 
-# --- Numbers and sentences ------------------------------------------------------------------------
+# --- Numbers and sentences
+# ------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -42,7 +48,9 @@ from tests.samplers.sources import SeededBits
     st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(10**30)),
     st.integers(min_value=-200, max_value=200),
 )
-def test_a_printed_number_is_no_smaller_and_the_float_the_smallest_that_is_not(value, power):
+def test_a_printed_number_is_no_smaller_and_the_float_the_smallest_that_is_not(
+    value, power
+):
     exact = value * Fraction(10) ** power
     nearest = upper_float(exact)
     assert Fraction(np.nextafter(nearest, 0.0)) < exact <= Fraction(nearest)
@@ -53,7 +61,11 @@ def test_a_printed_number_is_no_smaller_and_the_float_the_smallest_that_is_not(v
 def test_every_kind_of_number_is_exact(kind):
     for value in ("0.1", Fraction(1, 10), Decimal("0.1")):
         mechanism = kind(value)
-        assert exact_epsilon(mechanism.epsilon) == guarantee(mechanism, 2).bound == Fraction(1, 10)
+        assert (
+            exact_epsilon(mechanism.epsilon)
+            == guarantee(mechanism, 2).bound
+            == Fraction(1, 10)
+        )
         assert mechanism.epsilon == 0.1
         for copy in (pickle.loads(pickle.dumps(mechanism)), replace(mechanism)):
             assert exact_epsilon(copy.epsilon) == Fraction(1, 10)
@@ -72,7 +84,20 @@ def test_a_float_is_never_taken_for_more_than_either_reading(value):
     assert float(exact) == value
 
 
-WORDS = ("0", "-1", "nan", "inf", "one", "1/0", "1/2/3", "/", "1/", "0_5", "\uff11", "0,5")
+WORDS = (
+    "0",
+    "-1",
+    "nan",
+    "inf",
+    "one",
+    "1/0",
+    "1/2/3",
+    "/",
+    "1/",
+    "0_5",
+    "\uff11",
+    "0,5",
+)
 SIZES = ("1e400", "1e-400", "1e-301", "1e300/1e-300", "1e999999999")
 
 
@@ -88,10 +113,14 @@ def test_bad_epsilons_in_words(value):
     [("lapMech", {}, 2, "1/2"), ("lapMech", {}, 5, "2/5"), ("ilapMech", {}, 2, "1"),
      ("ilapMech", {}, 5, "1"), ("ilapMech", {"sensitivity": 2.5}, 3, "4/5")],
 )  # fmt: skip
-def test_laplace_noise_promises_what_a_record_moves_over_its_scale(name, options, k, share):
+def test_laplace_noise_promises_what_a_record_moves_over_its_scale(
+    name, options, k, share
+):
     mechanism = dp.mechanism(name, "0.3", **options)
     assert mechanism.guarantee(k).bound == Fraction(3, 10) * Fraction(share)
-    assert mechanism.scale(k) == pytest.approx(1 / float(mechanism.exact_rate(k)), rel=1e-15)
+    assert mechanism.scale(k) == pytest.approx(
+        1 / float(mechanism.exact_rate(k)), rel=1e-15
+    )
 
 
 def test_a_sentence_names_its_relation_and_its_failure_probability():
@@ -104,7 +133,8 @@ def test_a_sentence_names_its_relation_and_its_failure_probability():
     assert "P[M(x) in S] <= e^0.1 P[M(x') in S]" in sentence
 
 
-# --- To whom a promise belongs --------------------------------------------------------------------
+# --- To whom a promise belongs
+# --------------------------------------------------------------------
 
 
 def test_a_changed_factor_changes_the_promise_and_replaced_methods_end_it(monkeypatch):
@@ -129,7 +159,9 @@ class RandomisedResponse:
     def law(self, counts, prior):
         x = np.asarray(counts)
         outputs = np.array([[0, 1], [1, 0]])
-        logs = np.where(outputs[:, 0] == x[0], 0.0, -self.epsilon) - np.log1p(np.exp(-self.epsilon))
+        logs = np.where(outputs[:, 0] == x[0], 0.0, -self.epsilon) - np.log1p(
+            np.exp(-self.epsilon)
+        )
         return FiniteLaw(np.asarray(prior, dtype=float), x, outputs, logs)
 
 
@@ -139,14 +171,19 @@ def test_three_attributes_are_enough_for_audit_comparison_and_reading():
     found = dp.calibrate(mechanism, 1, [1, 1], 0.4)
     assert found.epsilon == pytest.approx(0.4, rel=1e-8)
     assert dp.mean_distances(mechanism, [1.0, 0.0], [1, 1], [1])[0] > 0
-    with pytest.raises(ValueError, match="no proof is recorded for the mechanism randomised"):
+    with pytest.raises(
+        ValueError, match="no proof is recorded for the mechanism randomised"
+    ):
         dp.release(mechanism, [1, 0], [1, 1])
-    aware = noise_aware(RandomisedResponse(np.log(3.0)), np.array([1, 0]), 1, np.ones(2))
+    aware = noise_aware(
+        RandomisedResponse(np.log(3.0)), np.array([1, 0]), 1, np.ones(2)
+    )
     # P(x = (1, 0) | released (1, 0)) = 3/4, so the mean is (3/4 * 2 + 1/4 * 1) / 3.
     assert aware.mean[0] == pytest.approx(7 / 12, rel=1e-12)
 
 
-# --- Calibrations ---------------------------------------------------------------------------------
+# --- Calibrations
+# ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -160,9 +197,12 @@ def test_three_attributes_are_enough_for_audit_comparison_and_reading():
 def test_the_factor_is_no_less_than_the_proof_asks_for_and_a_divisor_promises_its_own(
     name, options, proved
 ):
-    # The rate of a release is epsilon / (factor S): a factor rounded down would spend more.
+    # The rate of a release is epsilon / (factor S): a factor rounded down would spend
+    # more.
     mechanism = dp.mechanism(name, "1", **options)
-    assert mechanism.guarantee(7).failure == (Fraction(1, 10**8) if "share" in options else 0)
+    assert mechanism.guarantee(7).failure == (
+        Fraction(1, 10**8) if "share" in options else 0
+    )
     assert proved <= Fraction(mechanism.factor) <= proved * (1 + Fraction(1, 2**51))
     assert mechanism.guarantee(2).bound == 1
     for divisor in (np.nextafter(mechanism.factor / 1.01, 0.0), 1.0, 3.0, 10.0):
@@ -171,17 +211,26 @@ def test_the_factor_is_no_less_than_the_proof_asks_for_and_a_divisor_promises_it
         own_term = proved if not share else Fraction(2)
         assert used.guarantee(2).bound == own_term / Fraction(divisor) + share
         audited = dp.audit(used, 5, [0.3, 1])
-        assert audited.delta(float(used.guarantee(2).bound)) <= used.guarantee(2).failure + 1e-15
+        assert (
+            audited.delta(float(used.guarantee(2).bound))
+            <= used.guarantee(2).failure + 1e-15
+        )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("k", "most", "audits"), [(2, 40, 150), (3, 7, 40), (4, 4, 15)])
-def test_two_hundred_random_audits_keep_the_promise(k: int, most: int, audits: int) -> None:
+@pytest.mark.parametrize(
+    ("k", "most", "audits"), [(2, 40, 150), (3, 7, 40), (4, 4, 15)]
+)
+def test_two_hundred_random_audits_keep_the_promise(
+    k: int, most: int, audits: int
+) -> None:
     rng = np.random.default_rng(7 + k)
     for _ in range(audits):
         n = int(rng.integers(1, most + 1))
         prior = np.exp(rng.uniform(np.log(1e-9), np.log(1e4), k))
-        epsilon, delta = np.exp(rng.uniform(np.log([0.02, 1e-12]), np.log([40.0, 0.5]))).tolist()
+        epsilon, delta = np.exp(
+            rng.uniform(np.log([0.02, 1e-12]), np.log([40.0, 0.5]))
+        ).tolist()
         share = float(rng.uniform(0.02, 0.98))
         mechanism = dp.mechanism("expMech-repaired", epsilon, delta=delta, share=share)
         audit = dp.audit(mechanism, n, prior)
@@ -197,21 +246,29 @@ def test_it_keeps_the_promise_where_the_claimed_mechanism_breaks_it() -> None:
     for share in (0.05, 0.5):
         repaired = dp.mechanism("expMech-repaired", 0.784, delta=1e-6, share=share)
         assert enumerated_pair(repaired, *pair, prior).delta(0.784) == 0.0
-        # At its own kink S changes by the full e^gamma; n is such that gamma reaches it.
+        # At its own kink S changes by the full e^gamma; n is such that gamma reaches
+        # it.
         for n in (60, 110):
             assert enumerated_pair(repaired, *corner_pair(n, 4), prior).epsilon <= 0.784
 
 
-@pytest.mark.parametrize(("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)])
-def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(delta, epsilon):
+@pytest.mark.parametrize(
+    ("delta", "epsilon"), [(1e-300, 0.02), (1e-8, 1e-6), (1e-8, 3e-9)]
+)
+def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(
+    delta, epsilon
+):
     mended, n = RepairedCalibration(delta, 0.2), 400
     with mpmath.workdps(40):
-        proved = mpmath.log1p(0.2 * mpmath.mpf(epsilon) / mpmath.log((n + 1) / mpmath.mpf(delta)))
+        proved = mpmath.log1p(
+            0.2 * mpmath.mpf(epsilon) / mpmath.log((n + 1) / mpmath.mpf(delta))
+        )
         below = proved - mended.gamma(n, epsilon)
         values = mended.rule(n, epsilon, 2).profile(n, np.ones(2), "hellinger")
         logs = [mpmath.log(mpmath.mpf(float(value))) for value in values]
         changes = [abs(a - b) for a, b in pairwise(logs)]
-    # Less than this, and rounding of S could break the promise; more is noise for nothing.
+    # Less than this, and rounding of S could break the promise; more is noise for
+    # nothing.
     lowered = max(1e-6 * proved, 4e-12)
     assert 0.9 * lowered < below < 1.1 * lowered
     assert max(changes) <= proved
@@ -220,7 +277,9 @@ def test_the_rate_is_lowered_by_more_than_rounding_can_add_and_little_more(delta
 @pytest.mark.parametrize(("n", "k"), [(10, 2), (10**4, 5)])
 def test_the_least_share_that_an_error_names_is_enough(n: int, k: int) -> None:
     calibration = RepairedCalibration(delta=1e-8, share=0.5)
-    with pytest.raises(ValueError, match="share \\* epsilon must be at least") as refused:
+    with pytest.raises(
+        ValueError, match="share \\* epsilon must be at least"
+    ) as refused:
         calibration.gamma(n, 1e-12, k)
     least = float(re.search(r"at least (\S+) for", str(refused.value))[1])
     assert calibration.gamma(n, 2 * least, k) > 0

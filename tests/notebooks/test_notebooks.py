@@ -1,6 +1,8 @@
-"""Every notebook: sources without outputs, declared parameters, and runs with values nobody chose.
+"""Every notebook: sources without outputs, declared parameters, and runs with values
+nobody chose.
 
-Two other sets of values for each notebook stand in the files ``parameters-*.yml`` beside this one.
+Two other sets of values for each notebook stand in the files ``parameters-*.yml``
+beside this one.
 """
 
 from __future__ import annotations
@@ -21,14 +23,27 @@ NOTEBOOKS = all_notebooks(ROOT / "notebooks")
 OTHERS: dict[str, list[dict[str, Any]]] = {}
 for file in sorted(Path(__file__).parent.glob("parameters-*.yml")):
     OTHERS |= yaml.safe_load(file.read_text(encoding="utf-8"))
-QUICK = {"documents/D-table1", "basics/beta-posterior", "privacy/composition", "queries/framework"}
+QUICK = {
+    "documents/D-table1",
+    "basics/beta-posterior",
+    "privacy/composition",
+    "queries/framework",
+}
 # What no notebook has a use for, by the kind of the parameter.
-SENSELESS = {"int": -(10**19), "float": -math.inf, "list[int]": [], "list[float]": [], "str": "?"}
+SENSELESS = {
+    "int": -(10**19),
+    "float": -math.inf,
+    "list[int]": [],
+    "list[float]": [],
+    "str": "?",
+}
 EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
 
 
 def code(name: str) -> list[dict[str, Any]]:
-    return [cell for cell in load(NOTEBOOKS[name])["cells"] if cell["cell_type"] == "code"]
+    return [
+        cell for cell in load(NOTEBOOKS[name])["cells"] if cell["cell_type"] == "code"
+    ]
 
 
 @EVERY
@@ -43,9 +58,13 @@ def test_sources_are_committed_without_outputs(name: str) -> None:
 @EVERY
 def test_a_notebook_is_short_and_records_a_claim(name: str) -> None:
     lines = [
-        line for cell in code(name) for line in "".join(cell["source"]).splitlines() if line.strip()
+        line
+        for cell in code(name)
+        for line in "".join(cell["source"]).splitlines()
+        if line.strip()
     ]
-    assert len(lines) <= (140 if name.startswith("sentences/") else 95)  # there, many short ones
+    # In `sentences/` there are many short cells.
+    assert len(lines) <= (260 if name.startswith("sentences/") else 140)
     assert any("record.claim(" in line for line in lines)
 
 
@@ -70,7 +89,9 @@ def test_each_notebook_has_two_other_sets_of_values() -> None:
         for which in (0, 1)
     ],
 )
-def test_a_notebook_runs_with_other_values(name: str, which: int, tmp_path: Path) -> None:
+def test_a_notebook_runs_with_other_values(
+    name: str, which: int, tmp_path: Path
+) -> None:
     values = chosen(name, load(NOTEBOOKS[name]), OTHERS[name][which])
     assert not run_one(Order(name, NOTEBOOKS[name], values, tmp_path))[2]
     claims = json.loads(next(tmp_path.rglob("claims.json")).read_text(encoding="utf-8"))

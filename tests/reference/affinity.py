@@ -1,4 +1,6 @@
-"""Deliberately simple high-precision versions of the delicate formulas; do not make them clever."""
+"""Deliberately simple high-precision versions of the delicate formulas; do not make
+them clever.
+"""
 
 from __future__ import annotations
 
@@ -27,5 +29,8 @@ def hellinger_published(a, b):
     with mp.workdps(DIGITS):
         first, second = [mp.mpf(float(v)) for v in a], [mp.mpf(float(v)) for v in b]
         middle = [(u + v) / 2 for u, v in zip(first, second, strict=True)]
-        log_bc = slipped_log_beta(middle) - (slipped_log_beta(first) + slipped_log_beta(second)) / 2
+        log_bc = (
+            slipped_log_beta(middle)
+            - (slipped_log_beta(first) + slipped_log_beta(second)) / 2
+        )
         return mp.sqrt(-mp.expm1(log_bc))

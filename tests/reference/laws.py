@@ -1,7 +1,8 @@
-"""Deliberately simple high-precision laws, written from the definitions; do not make them clever.
+"""Deliberately simple high-precision laws, written from the definitions; do not make
+them clever.
 
-Everything is enumerated in mpmath: sensitivities over all histograms, weights over all candidates,
-noise count by count.
+Everything is enumerated in mpmath: sensitivities over all histograms, weights over all
+candidates, noise count by count.
 """
 
 from __future__ import annotations
@@ -62,13 +63,18 @@ class Reference:
         return max(values)
 
     def exponential(self, x: Counts, rate: mp.mpf) -> Masses:
-        weights = {r: mp.exp(-rate * self.distance(x, r)) for r in histograms(self.n, self.k)}
+        weights = {
+            r: mp.exp(-rate * self.distance(x, r)) for r in histograms(self.n, self.k)
+        }
         total = mp.fsum(weights.values())
         return {r: w / total for r, w in weights.items()}
 
     def permute_and_flip(self, x: Counts, rate: mp.mpf) -> Masses:
-        # P[r] = w_r times the integral of the polynomial prod (1 - w_s t) over s other than r.
-        weights = {r: mp.exp(-rate * self.distance(x, r)) for r in histograms(self.n, self.k)}
+        # P[r] = w_r times the integral of the polynomial prod (1 - w_s t) over s other
+        # than r.
+        weights = {
+            r: mp.exp(-rate * self.distance(x, r)) for r in histograms(self.n, self.k)
+        }
         masses = {}
         with mp.workdps(3 * DIGITS):
             for r, w in weights.items():
@@ -77,7 +83,8 @@ class Reference:
                     if s != r:
                         shifted = [mp.mpf(0), *(-v * c for c in coefficients)]
                         coefficients = [
-                            a + b for a, b in zip([*coefficients, 0], shifted, strict=True)
+                            a + b
+                            for a, b in zip([*coefficients, 0], shifted, strict=True)
                         ]
                 masses[r] = w * mp.fsum(c / (j + 1) for j, c in enumerate(coefficients))
         return masses

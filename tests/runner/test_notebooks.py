@@ -1,4 +1,6 @@
-"""Notebooks: found by name, their parameters refused with what is allowed before anything runs."""
+"""Notebooks: found by name, their parameters refused with what is allowed before
+anything runs.
+"""
 
 from __future__ import annotations
 
@@ -53,12 +55,16 @@ def test_a_notebook_has_several_names(several: Path) -> None:
         ("nothing-like-it", "try `dpbayes list`"),
     ],
 )
-def test_what_is_not_found_is_refused_with_a_hint(several: Path, given: str, said: str) -> None:
+def test_what_is_not_found_is_refused_with_a_hint(
+    several: Path, given: str, said: str
+) -> None:
     with pytest.raises(ValueError, match=said):
         find(given, several)
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"cells": 3}', '{"cells": [{"source": 1}]}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"cells": 3}', '{"cells": [{"source": 1}]}']
+)
 def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, content: str) -> None:
     bad = tmp_path / "bad.ipynb"
     bad.write_text(content)
@@ -75,7 +81,9 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, content: str) -> No
         ("words", "['x']", ["x"]),
     ],
 )  # fmt: skip
-def test_texts_of_the_command_line_are_read(name: str, text: str, value: object) -> None:
+def test_texts_of_the_command_line_are_read(
+    name: str, text: str, value: object
+) -> None:
     found = given(**{name: text})[name]
     assert found == value
     assert type(found) is type(value)
@@ -111,7 +119,9 @@ def test_what_is_not_allowed_is_refused(name: str, value: object, said: str) -> 
     with pytest.raises((ValueError, TypeError), match=re.escape(said)) as refused:
         given(**{name: value})
     assert str(refused.value).startswith("part/x: ")
-    assert "\n  n: int = 100  # records, at least 1, at most 1e9\n" in str(refused.value)
+    assert "\n  n: int = 100  # records, at least 1, at most 1e9\n" in str(
+        refused.value
+    )
 
 
 def test_words_are_name_and_value_once() -> None:
@@ -126,6 +136,8 @@ def test_words_are_name_and_value_once() -> None:
     [("n = 3", "declared as"), ("a.b: int = 3", "declared as"), ("n: int = len('a')", "malformed"),
      ("n: int = 0  # records, at least 1", "n must be at least 1, got 0")],
 )  # fmt: skip
-def test_a_declaration_is_one_annotated_line_with_an_allowed_default(line: str, said: str) -> None:
+def test_a_declaration_is_one_annotated_line_with_an_allowed_default(
+    line: str, said: str
+) -> None:
     with pytest.raises(ValueError, match=said):
         declared(notebook(code(line, "parameters")))

@@ -1,4 +1,6 @@
-"""Pages of results: claims first, then figure or table, then the way there; reruns and the book."""
+"""Pages of results: claims first, then figure or table, then the way there; reruns and
+the book.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ VALUES = {"n": 7, "label": "a-b"}
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the results of a rerun that has a figure and a claim that does not hold."""
+    """Return the results of a rerun that has a figure and a claim that does not
+    hold."""
     root = tmp_path_factory.mktemp("ran")
     path = write_tiny(root / "notebooks", "part/tiny", PLOT, "1 + 1")
     order, seconds, problem = run_one(Order("part/tiny", path, VALUES, root / "stage"))
@@ -46,39 +49,57 @@ def cells(root: Path, *more: dict[str, Any]) -> list[dict[str, Any]]:
 def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
     title, claims, figure, *rest, again = cells(ran)
     assert title["source"] == "# What is twice n?"
-    assert "- ✗ Does not hold with these parameters: There are 7 records" in claims["source"]
+    assert (
+        "- ✗ Does not hold with these parameters: There are 7 records"
+        in claims["source"]
+    )
     assert figure["metadata"]["mystnb"] == {
         "figure": {"name": "fig-tiny", "caption": "Up to $n$ = 7."},
         "image": {"alt": "A rising line."},
     }
     assert all("hide-input" in one["metadata"]["tags"] for one in rest)
     kept = [output for one in rest for output in one["outputs"]]
-    assert [one["metadata"].get("dpbayes", {}) for one in kept] == [{"table": "squares"}, {}]
+    assert [one["metadata"].get("dpbayes", {}) for one in kept] == [
+        {"table": "squares"},
+        {},
+    ]
     for words in ("dpbayes run part/tiny --output rerun", '| `label` | `"a-b"` | a word |',
                   "{download}`squares.csv <tiny/squares.csv>`"):  # fmt: skip
         assert words in again["source"]
 
 
-def test_tables_that_the_page_sets_and_further_figures_have_their_place(ran: Path) -> None:
+def test_tables_that_the_page_sets_and_further_figures_have_their_place(
+    ran: Path,
+) -> None:
     setting = ":::{result-table} ::squares\n:name: tab-squares\nSquares.\n:::"
     second = {**executed(ran)["cells"][-2], "id": "again"}
-    shown = cells(ran, markdown(f"Before.\n\n{setting}\nAfter."), second, markdown("The end."))
-    assert not [one for one in shown for out in one.get("outputs", []) if "table" in str(out)]
+    shown = cells(
+        ran, markdown(f"Before.\n\n{setting}\nAfter."), second, markdown("The end.")
+    )
+    assert not [
+        one for one in shown for out in one.get("outputs", []) if "table" in str(out)
+    ]
     assert "{result-table} ::squares" in "".join(one["source"] for one in shown[3:])
-    names = [one["metadata"].get("mystnb", {}).get("figure", {}).get("name") for one in shown]
+    names = [
+        one["metadata"].get("mystnb", {}).get("figure", {}).get("name") for one in shown
+    ]
     assert [place for place, name in enumerate(names) if name] == [2, len(shown) - 3]
 
 
 def test_without_a_figure_the_first_table_leads(ran: Path) -> None:
     made = executed(ran)
-    made["cells"] = [one for one in made["cells"] if "record.figure" not in one["source"]]
+    made["cells"] = [
+        one for one in made["cells"] if "record.figure" not in one["source"]
+    ]
     shown = page(made, "part/tiny", [])["cells"]
     assert shown[2]["outputs"][0]["metadata"] == {"dpbayes": {"table": "squares"}}
     bare = page(notebook(code("1 + 1")), "part/x", [])["cells"]
     assert [one["cell_type"] for one in bare] == ["markdown", "code", "markdown"]
 
 
-def test_a_rerun_stands_beside_the_book(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rerun_stands_beside_the_book(
+    ran: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = declared(load(ran / "notebooks" / "part" / "tiny.ipynb"))
     alone = rerun_page(ran / "part" / "tiny", "part/tiny", own)
     assert "are not at hand" in alone
@@ -94,7 +115,11 @@ def test_a_rerun_stands_beside_the_book(ran: Path, monkeypatch: pytest.MonkeyPat
     places = [made.index(one) for one in order]
     assert places == sorted(places)
     assert made.index("<summary>Code</summary>") > places[-1]
-    for name, there, here in (("double", "6", "14"), ("n", "3", "7"), ("label", '"a"', '"a-b"')):
+    for name, there, here in (
+        ("double", "6", "14"),
+        ("n", "3", "7"),
+        ("label", '"a"', '"a-b"'),
+    ):
         row = rf'<code>{name}</code></td><td>{there}</td>\s*<td class="changed">{here}'
         assert re.search(row, made), name
     assert 'src="http' not in made
@@ -107,4 +132,13 @@ def test_a_rerun_has_no_markup_that_only_the_book_knows() -> None:
         ":::{result-table} ::t\n:name: t\nCaption.\n:::\n\nEnd."
     )
     plain = plain_markdown(text, {"x": -0.125})
-    assert plain.split() == ["See", "the", "theorem,", "D-fig5:", "−0.12.", "A", "*hint*.", "End."]
+    assert plain.split() == [
+        "See",
+        "the",
+        "theorem,",
+        "D-fig5:",
+        "−0.12.",
+        "A",
+        "*hint*.",
+        "End.",
+    ]

@@ -32,7 +32,10 @@ def test_a_number_is_kept_and_returned(folder: Path) -> None:
     assert json.loads((folder / "numbers.json").read_text()) == {
         "half": 0.5, "drawn": 3, "seconds": 1.5
     }  # fmt: skip
-    assert json.loads((folder / "errors.json").read_text()) == {"drawn": 0.25, "seconds": None}
+    assert json.loads((folder / "errors.json").read_text()) == {
+        "drawn": 0.25,
+        "seconds": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -67,11 +70,15 @@ def test_a_name_is_given_once() -> None:
         record.number("x", 2.0)
 
 
-def test_a_table_has_all_digits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_has_all_digits(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     columns = {"n": np.arange(2), "mean": [0.1, np.float64(1e-9)], "who": ["a", "b"]}
     record.table("means", columns, errors={"mean": np.array([0.5, math.inf])})
     assert (folder / "means.csv").read_text() == "n,mean,who\n0,0.1,a\n1,1e-09,b\n"
-    assert json.loads((folder / "errors.json").read_text()) == {"means.mean": [0.5, None]}
+    assert json.loads((folder / "errors.json").read_text()) == {
+        "means.mean": [0.5, None]
+    }
     assert "1 × 10⁻⁹" in capsys.readouterr().out
 
 
@@ -97,7 +104,11 @@ def test_a_claim_is_one_sentence_and_whether_it_holds(
         "✗ Does not hold with these parameters: It rises by −0.25.",
     ]
     kept = json.loads((folder / "claims.json").read_text())
-    assert kept["rises"] == {"sentence": "It rises by −0.25.", "holds": False, "theorem": None}
+    assert kept["rises"] == {
+        "sentence": "It rises by −0.25.",
+        "holds": False,
+        "theorem": None,
+    }
 
 
 def test_a_theorem_cannot_fail(folder: Path) -> None:
@@ -120,14 +131,20 @@ def test_a_session_of_ones_own_is_named_by_jupyter_or_by_the_folder(
         monkeypatch.setenv(variable or "UNUSED", value)
         for again in (1.0, 2.0):  # as when a cell is run again
             record.number("x", again)
-        assert json.loads((tmp_path / folder / "numbers.json").read_text()) == {"x": 2.0}
+        assert json.loads((tmp_path / folder / "numbers.json").read_text()) == {
+            "x": 2.0
+        }
 
 
 def test_signs_and_powers_are_typeset() -> None:
     for text, shown in {
         "1e-12, 2.5e+03, 0.0e+00 and 1.0e+00": "1 × 10⁻¹², 2.5 × 10³, 0.0 and 1.0",
         "(-1) [-2, -inf] -.5 % ε = -1.5e-300": "(−1) [−2, −∞] −.5 % ε = −1.5 × 10⁻³⁰⁰",
-        "k-3, a 95-100 range, D-fig5, `x = -1e-5`": "k-3, a 95-100 range, D-fig5, `x = -1e-5`",
-        "-0.000 is zero, -0.001 and $-10^{-3}$ not": "0.000 is zero, −0.001 and $-10^{-3}$ not",
+        "k-3, a 95-100 range, D-fig5, `x = -1e-5`": (
+            "k-3, a 95-100 range, D-fig5, `x = -1e-5`"
+        ),
+        "-0.000 is zero, -0.001 and $-10^{-3}$ not": (
+            "0.000 is zero, −0.001 and $-10^{-3}$ not"
+        ),
     }.items():
         assert typeset(text) == shown == typeset(shown)

@@ -1,4 +1,6 @@
-"""Runs in forks: what they record, what goes wrong, and that equal runs give equal bytes."""
+"""Runs in forks: what they record, what goes wrong, and that equal runs give equal
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ def test_a_run_records_shows_and_states_its_values(tmp_path: Path) -> None:
     numbers = done.stage / "results" / "part" / "tiny" / "numbers.json"
     assert json.loads(numbers.read_text()) == {"double": 8}
     cells = json.loads((done.stage / "executed.ipynb").read_text())["cells"]
-    assert cells[1]["source"] == "n: int = 4  # records, at least 1\nlabel: str = 'b'  # a word"
+    assert (
+        cells[1]["source"]
+        == "n: int = 4  # records, at least 1\nlabel: str = 'b'  # a word"
+    )
     shown = [one.get("text", one.get("data")) for one in cells[-1]["outputs"]]
     assert shown == ["b\n", {"text/plain": "2"}]
 
@@ -43,9 +48,17 @@ def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
     for folder in (tmp_path / "one", tmp_path / "two"):
         done, seconds, _ = run_one(order(tmp_path, PLOT))
         publish(done, seconds, KEY, folder)
-        files.append({p.name: p.read_bytes() for p in folder.iterdir() if p.name != PROVENANCE})
+        files.append(
+            {p.name: p.read_bytes() for p in folder.iterdir() if p.name != PROVENANCE}
+        )
     assert files[0] == files[1]
-    assert {"line.svg", "line.png", "numbers.json", "squares.csv", "claims.json"} <= files[0].keys()
+    assert {
+        "line.svg",
+        "line.png",
+        "numbers.json",
+        "squares.csv",
+        "claims.json",
+    } <= files[0].keys()
 
 
 def test_a_failing_cell_is_named_with_its_traceback(tmp_path: Path) -> None:
@@ -59,7 +72,10 @@ def test_a_failing_cell_is_named_with_its_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_process_that_dies_is_told_of(tmp_path: Path) -> None:
-    for code, status in (("os.kill(os.getpid(), signal.SIGKILL)", -9), ("os._exit(3)", 3)):
+    for code, status in (
+        ("os.kill(os.getpid(), signal.SIGKILL)", -9),
+        ("os._exit(3)", 3),
+    ):
         problem = run_one(order(tmp_path, f"import os, signal; {code}"))[2]
         assert problem == f"part/tiny: its process ended with {status} too early"
 

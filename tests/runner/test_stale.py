@@ -1,4 +1,6 @@
-"""What a result is made from: text, parameters, modules that can be imported, data, versions."""
+"""What a result is made from: text, parameters, modules that can be imported, data,
+versions.
+"""
 
 from __future__ import annotations
 
@@ -49,5 +51,7 @@ def test_the_same_is_not_stale_and_every_change_is_said() -> None:
 def test_outputs_do_not_count() -> None:
     made = notebook(code("x = 1"))
     before = SOURCES.key(made, {})
-    made["cells"][1]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x"}]
+    made["cells"][1]["outputs"] = [
+        {"output_type": "stream", "name": "stdout", "text": "x"}
+    ]
     assert SOURCES.key(made, {}) == before

@@ -1,4 +1,6 @@
-"""Sweeps: every value checked first, finished points kept, one table; the same on a cluster."""
+"""Sweeps: every value checked first, finished points kept, one table; the same on a
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def rows(checkout: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def swept(checkout: Path, *axes: str, address: str | None = None) -> tuple[dict[str, str], int]:
+def swept(
+    checkout: Path, *axes: str, address: str | None = None
+) -> tuple[dict[str, str], int]:
     name, path = find("tiny", checkout)
     points = grid(name, path, list(axes), [])
     return sweep(name, path, points, checkout / "out" / "tiny.csv", address=address)
@@ -34,7 +38,10 @@ def test_points_are_kept_and_not_run_again(
     assert swept(checkout, "n=2;3;5") == ({}, 1)
     write_tiny(checkout / "notebooks", "part/tiny", "record.number('n', 9)")
     assert swept(checkout, "n=2;3;5") == ({}, 3)
-    assert [(one["n"], one["recorded n"]) for one in rows(checkout)][:2] == [("2", "9"), ("3", "9")]
+    assert [(one["n"], one["recorded n"]) for one in rows(checkout)][:2] == [
+        ("2", "9"),
+        ("3", "9"),
+    ]
     assert not list((checkout / "out").rglob("*.part"))
 
 
@@ -43,12 +50,17 @@ def test_a_failed_point_leaves_the_others(picky: Path) -> None:
     assert ran == 6
     assert set(problems) == {"n=4,label=a/b", "n=4,label=c"}
     assert "four is not for us" in problems["n=4,label=c"]
-    assert [one["status"] for one in rows(picky)] == ["done"] * 2 + ["failed"] * 2 + ["done"] * 2
+    assert [one["status"] for one in rows(picky)] == ["done"] * 2 + ["failed"] * 2 + [
+        "done"
+    ] * 2
     assert swept(picky, "n=3;4", "label=c")[1] == 1
 
 
 def test_every_value_is_checked_before_anything_runs(checkout: Path) -> None:
-    for axes, said in ((["n=1;0"], "n must be at least 1"), (["m=1"], "no parameter 'm'")):
+    for axes, said in (
+        (["n=1;0"], "n must be at least 1"),
+        (["m=1"], "no parameter 'm'"),
+    ):
         with pytest.raises(ValueError, match=said):
             swept(checkout, *axes)
     assert not (checkout / "out").exists()

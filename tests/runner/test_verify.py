@@ -1,4 +1,6 @@
-"""Numbers against the reference: what differs is named; drawn numbers and times have own rules."""
+"""Numbers against the reference: what differs is named; drawn numbers and times have
+own rules.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def write(book: Path, numbers: dict[str, Any], table: str | None = None) -> None
         (folder / "t.csv").write_text(table)
 
 
-def problems(book: Path, numbers: dict[str, Any] | None = None, table: str | None = None) -> str:
+def problems(
+    book: Path, numbers: dict[str, Any] | None = None, table: str | None = None
+) -> str:
     write(book, {**NUMBERS, **(numbers or {})}, table)
     return "; ".join(verify(book / "results", book / "reference")[1])
 
@@ -58,7 +62,9 @@ def test_what_was_accepted_agrees(book: Path) -> None:
         ({"more": 1.0}, "part/tiny::more: it is not in the reference"),
     ],
 )  # fmt: skip
-def test_what_differs_is_named(book: Path, numbers: dict[str, float], said: str) -> None:
+def test_what_differs_is_named(
+    book: Path, numbers: dict[str, float], said: str
+) -> None:
     assert problems(book, numbers).startswith(said)
     assert bool(said) == bool(problems(book, numbers))
 
@@ -85,10 +91,15 @@ def test_the_largest_difference_is_told(book: Path) -> None:
 
 
 def test_missing_notebooks_are_named(book: Path) -> None:
-    (book / "reference" / "part" / "gone.json").write_text('{"numbers": {}, "tables": {}}')
+    (book / "reference" / "part" / "gone.json").write_text(
+        '{"numbers": {}, "tables": {}}'
+    )
     (book / "reference" / "part" / "tiny.json").unlink()
     found = verify(book / "results", book / "reference")[1]
-    assert found == ["part/gone: there is no result", "part/tiny: there is no reference"]
+    assert found == [
+        "part/gone: there is no result",
+        "part/tiny: there is no reference",
+    ]
     changed = accept(book / "results", book / "reference")
     assert sorted(path.name for path in changed) == ["gone.json", "tiny.json"]
 

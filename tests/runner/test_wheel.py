@@ -22,18 +22,30 @@ def test_notebooks_are_listed_and_run_from_a_wheel(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     empty.mkdir()
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+    ]
     subprocess.run([*pip, "--target", str(place), str(source)], check=True)
 
     def dpbayes(*words: str) -> str:
         command = [sys.executable, "-P", "-m", "dpbayes", *words]
         environment = {**os.environ, "PYTHONPATH": str(place)}
-        done = subprocess.run(command, cwd=empty, env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=empty, env=environment, capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     assert "documents/D-table1" in dpbayes("list")
     dpbayes("run", "D-table1", "-p", "n=40")
-    page = (empty / "results" / "documents" / "D-table1.html").read_text(encoding="utf-8")
+    page = (empty / "results" / "documents" / "D-table1.html").read_text(
+        encoding="utf-8"
+    )
     assert "MathJax" in page
     assert "This run beside the book" in page

@@ -42,13 +42,16 @@ class Answers:
 
 
 class Reached(NamedTuple):
-    """Values with the mass that surely leads to each, and the mass of what is undecided."""
+    """Values with the mass that surely leads to each, and the mass of what is
+    undecided.
+    """
 
     masses: dict[Any, Fraction]
     undecided: Fraction
 
     def contradictions(self, law: Any) -> list[tuple[int, ...]]:
-        """Return the outputs whose probability by `law` cannot be that of the sampler."""
+        """Return the outputs whose probability by `law` cannot be that of the
+        sampler."""
         most = float(self.undecided) + 1e-12
         return [
             output
@@ -60,7 +63,9 @@ class Reached(NamedTuple):
 def explored(
     sampler: Callable[[Answers], Any], depth: float = math.inf, runs: float = math.inf
 ) -> Reached:
-    """Return what a sampler gives over all bits up to a depth, or in the likeliest runs."""
+    """Return what a sampler gives over all bits up to a depth, or in the likeliest
+    runs.
+    """
     masses: dict[Any, Fraction] = defaultdict(Fraction)
     waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
     while waiting and runs > 0:
@@ -79,4 +84,6 @@ def explored(
 def followed(mechanism: Any, counts: Any, prior: Any, runs: int) -> Reached:
     """Return what a mechanism's own sampler gives in so many runs."""
     x, alpha = np.array(counts), np.array(prior, dtype=float)
-    return explored(lambda bits: tuple(mechanism.draw(x, alpha, bits)[1].tolist()), runs=runs)
+    return explored(
+        lambda bits: tuple(mechanism.draw(x, alpha, bits)[1].tolist()), runs=runs
+    )

@@ -20,9 +20,12 @@ flint = pytest.importorskip("flint")
 SCORED = ("expMech", "expMech-local", "expMech-smooth", "expMech-smooth, l1")
 
 
-@pytest.mark.parametrize("name", [*SCORED, "ilapMech", "ilapMech, nearest", "geometric"])
 @pytest.mark.parametrize(
-    ("x", "prior"), [((3, 6), (0.5, 2.0)), ((0, 4), (1.0, 1.0)), ((2, 0, 4), (1.0, 1e-6, 3.0))]
+    "name", [*SCORED, "ilapMech", "ilapMech, nearest", "geometric"]
+)
+@pytest.mark.parametrize(
+    ("x", "prior"),
+    [((3, 6), (0.5, 2.0)), ((0, 4), (1.0, 1.0)), ((2, 0, 4), (1.0, 1e-6, 3.0))],
 )
 def test_enclosures_are_the_laws_of_the_definitions(name, x, prior):
     if len(x) > 2 and name not in SCORED:
@@ -48,8 +51,12 @@ def cases(number: int = 40):
 
 
 def inside(value: mp.mpf, enclosed: balls.Enclosed) -> bool:
-    low, high = (mp.mpf(f.numerator) / f.denominator for f in (enclosed.low, enclosed.high))
-    return bool(low * (1 - mp.mpf(10) ** -60) <= value <= high * (1 + mp.mpf(10) ** -60))
+    low, high = (
+        mp.mpf(f.numerator) / f.denominator for f in (enclosed.low, enclosed.high)
+    )
+    return bool(
+        low * (1 - mp.mpf(10) ** -60) <= value <= high * (1 + mp.mpf(10) ** -60)
+    )
 
 
 @pytest.mark.slow
@@ -81,7 +88,9 @@ def test_floats_agree_to_fifteen_digits() -> None:
             (balls.largest(sum(x), prior), dp.global_sensitivity(sum(x), prior)),
             (balls.smooth(x, prior, 1.0), dp.smooth_sensitivity(x, prior)),
         ):
-            assert rounded.value == pytest.approx(float(enclosed.middle), rel=2e-15, abs=0)
+            assert rounded.value == pytest.approx(
+                float(enclosed.middle), rel=2e-15, abs=0
+            )
 
 
 @pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "expMech-repaired"])

@@ -1,4 +1,6 @@
-"""Exact draws of candidates: enclosures against the law, borders, the library they need."""
+"""Exact draws of candidates: enclosures against the law, borders, the library they
+need.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_ladder_of_enclosures_against_the_law():
         ladder = candidates._cumulative(flint, rows, counts, prior, rate)
         shares = np.diff([0.0, *(float((step / ladder[-1]).mid()) for step in ladder)])
         widths = [float(step.rad()) for step in ladder]
-    np.testing.assert_allclose(shares, mechanism.law(counts, prior).probabilities, rtol=1e-9)
+    np.testing.assert_allclose(
+        shares, mechanism.law(counts, prior).probabilities, rtol=1e-9
+    )
     assert max(widths) < 1e-30
 
 
@@ -62,7 +66,10 @@ def test_a_number_on_a_boundary_asks_for_more_bits():
         border = int((share * flint.arb(2) ** 192).floor().unique_fmpz())
     for then, row in ((0, 2), (-1, 3)):
         source = Script(border, then)
-        assert candidates.draw_candidate(source, counts, prior, rate).tolist() == rows[row].tolist()
+        assert (
+            candidates.draw_candidate(source, counts, prior, rate).tolist()
+            == rows[row].tolist()
+        )
         assert source.asked > 192
 
 
@@ -80,16 +87,26 @@ def test_a_missing_library_is_named(monkeypatch):
     assert dp.release(dp.mechanism("lattice", 1.0), [3, 4], [1, 1]).counts.sum() == 7
 
 
-def test_draws_of_three_categories_follow_the_law_and_the_test_sees_ten_percent(monkeypatch):
+def test_draws_of_three_categories_follow_the_law_and_the_test_sees_ten_percent(
+    monkeypatch,
+):
     x, prior, source = np.array([3, 2, 4]), np.ones(3), SeededBits(5)
     rate = dp.mechanism("expMech-smooth", 8.0).exact_rate(x, prior)
     rows = dp.compositions(9, 3)
     with flint.ctx.workprec(candidates.FIRST_PRECISION):
         ladder = candidates._cumulative(flint, rows, x, prior, rate)
     monkeypatch.setattr(candidates, "_cumulative", lambda *given: ladder)
-    drawn = np.array([candidates.draw_candidate(source, x, prior, rate) for _ in range(8000)])
-    laws = [dp.mechanism("expMech-smooth", epsilon).law(x, prior) for epsilon in (8.0, 8.8)]
-    assert misfit(drawn, laws[0].probability) < ALPHA_LIMIT < misfit(drawn, laws[1].probability)
+    drawn = np.array(
+        [candidates.draw_candidate(source, x, prior, rate) for _ in range(8000)]
+    )
+    laws = [
+        dp.mechanism("expMech-smooth", epsilon).law(x, prior) for epsilon in (8.0, 8.8)
+    ]
+    assert (
+        misfit(drawn, laws[0].probability)
+        < ALPHA_LIMIT
+        < misfit(drawn, laws[1].probability)
+    )
 
 
 @pytest.mark.parametrize("name", ["expMech", "expMech-smooth", "permute-and-flip"])
@@ -120,7 +137,11 @@ def test_steps_cover_every_weight_once_and_waste_little(x, n, prior, rate):
         for i in range(block.size):
             seen.append(block.near + block.way * i)
             ball = ladder.ball(seen[-1], 256)
-            assert ball < block.height / 2.0**candidates.UNIT or seen[-1] == x or ball < 2.0**-128
+            assert (
+                ball < block.height / 2.0**candidates.UNIT
+                or seen[-1] == x
+                or ball < 2.0**-128
+            )
             mass += float(ball.mid())
         area += block.size * block.height
     assert sorted(seen) == list(range(n + 1))
@@ -130,15 +151,23 @@ def test_steps_cover_every_weight_once_and_waste_little(x, n, prior, rate):
 @pytest.mark.slow
 def test_draws_of_many_records_follow_the_law_and_the_test_sees_ten_percent():
     x, prior, source = np.array([50, 150]), np.ones(2), SeededBits(11)
-    ladder = weights(50, 200, rate=dp.mechanism("expMech-smooth", 1.0).exact_rate(x, prior))
+    ladder = weights(
+        50, 200, rate=dp.mechanism("expMech-smooth", 1.0).exact_rate(x, prior)
+    )
     blocks = candidates._blocks(ladder)
     areas = np.cumsum([b.size * b.height for b in blocks], dtype=object).tolist()
     points = [candidates._point(source, ladder, blocks, areas) for _ in range(8000)]
     first = np.array([point for point in points if point is not None])
     assert first.size > 0.7 * len(points)
     drawn = np.column_stack((first, 200 - first))
-    laws = [dp.mechanism("expMech-smooth", epsilon).law(x, prior) for epsilon in (1.0, 1.15)]
-    assert misfit(drawn, laws[0].probability) < ALPHA_LIMIT < misfit(drawn, laws[1].probability)
+    laws = [
+        dp.mechanism("expMech-smooth", epsilon).law(x, prior) for epsilon in (1.0, 1.15)
+    ]
+    assert (
+        misfit(drawn, laws[0].probability)
+        < ALPHA_LIMIT
+        < misfit(drawn, laws[1].probability)
+    )
 
 
 @pytest.mark.parametrize("n", [10**6, 10**12])
@@ -150,7 +179,9 @@ def test_few_counts_are_looked_at(n, monkeypatch):
         return original(self, *given)
 
     monkeypatch.setattr(candidates.Weights, "ball", counted)
-    private = dp.release(dp.mechanism("expMech-smooth", 1.0), [n // 2, n - n // 2], [1, 1])
+    private = dp.release(
+        dp.mechanism("expMech-smooth", 1.0), [n // 2, n - n // 2], [1, 1]
+    )
     assert private.counts.sum() == n
     assert len(looks) < 250
 
@@ -163,7 +194,9 @@ def test_a_point_above_the_weight_is_not_kept_and_a_near_one_asks_for_more_bits(
     block = blocks[place]
     count = block.near + block.way * (block.size - 1)
     with flint.ctx.workprec(512):
-        height = int((ladder.ball(count, 512) * flint.arb(2) ** 300).floor().unique_fmpz())
+        height = int(
+            (ladder.ball(count, 512) * flint.arb(2) ** 300).floor().unique_fmpz()
+        )
     # The point at the weight's own height above the last count of the block, in 2^-300.
     shift = 300 - candidates.UNIT
     at = ((areas[place] - block.height) << shift) + height
@@ -178,17 +211,25 @@ def test_a_point_above_the_weight_is_not_kept_and_a_near_one_asks_for_more_bits(
 def test_an_enormous_rate_gives_the_truth_at_the_ends_as_well(x):
     for name, i in itertools.product(("expMech", "permute-and-flip"), range(10)):
         mechanism = dp.mechanism(name, 1000.0)
-        assert mechanism.draw(np.array(x), np.ones(2), SeededBits(i))[1].tolist() == list(x)
+        assert mechanism.draw(np.array(x), np.ones(2), SeededBits(i))[
+            1
+        ].tolist() == list(x)
 
 
 @pytest.mark.parametrize(
-    "probability", [Fraction(3, 10), Fraction(1, 256), Fraction(9999, 10_000), Fraction(1, 70_000)]
+    "probability",
+    [Fraction(3, 10), Fraction(1, 256), Fraction(9999, 10_000), Fraction(1, 70_000)],
 )
 def test_a_coin_has_its_probability_to_the_last_bit_that_is_read(probability):
     def coin():
-        return [flint.arb(flint.fmpq(probability.numerator, probability.denominator)), flint.arb(1)]
+        return [
+            flint.arb(flint.fmpq(probability.numerator, probability.denominator)),
+            flint.arb(1),
+        ]
 
-    law, left = explored(lambda source: candidates.decided(source, flint, coin) == 0, 24)
+    law, left = explored(
+        lambda source: candidates.decided(source, flint, coin) == 0, 24
+    )
     assert left <= Fraction(2, 2**24)
     for outcome, share in ((True, probability), (False, 1 - probability)):
         assert law[outcome] <= share <= law[outcome] + left

@@ -1,4 +1,6 @@
-"""The samplers as they run, against the laws as they are written, through all their bits."""
+"""The samplers as they run, against the laws as they are written, through all their
+bits.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from tests.samplers.sources import followed
 pytest.importorskip("flint")
 
 ONES, OTHER = (1.0, 1.0, 1.0), (1.0, 2.0, 0.5)
-# Mechanism, epsilon, options, counts, prior, runs, the most that may be undecided, and a factor of
-# epsilon whose law must be rejected. Noise on every category needs far more bits, and rejecting
-# coins leave much open.
+# Mechanism, epsilon, options, counts, prior, runs, the most that may be undecided, and
+# a factor of epsilon whose law must be rejected. Noise on every category needs far more
+# bits, and rejecting coins leave much open.
 CASES = (
     ("geometric", 1, {}, (1, 2), ONES, 10_000, 1, 1.3),
     ("geometric", 1, {}, (0, 3), ONES, 10_000, 1, 1.3),
@@ -52,7 +54,10 @@ def test_a_sampler_follows_its_law_and_no_other_scale(
     assert found.undecided <= most
     assert found.contradictions(law) == []
     # No output is missing.
-    assert sum(float(law.probability(r)) for r in found.masses) >= 1.0 - found.undecided - 1e-12
+    assert (
+        sum(float(law.probability(r)) for r in found.masses)
+        >= 1.0 - found.undecided - 1e-12
+    )
     other = dp.mechanism(name, epsilon * wrong, **options).law(x, prior)
     assert found.contradictions(other) != []
 

@@ -1,4 +1,6 @@
-"""Exact samplers: laws from all strings of bits, draws with power, no growth with the noise."""
+"""Exact samplers: laws from all strings of bits, draws with power, no growth with the
+noise.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_all_strings_of_bits_enclose_the_law(name):
-    # Each value's mass lies between what the strings give and that plus what they leave open.
+    # Each value's mass lies between what the strings give and that plus what they leave
+    # open.
     sampler, depth, probability, most = LAWS[name]
     masses, left = explored(sampler, depth)
     assert left < most
@@ -110,8 +113,8 @@ def test_draws_fit_the_law_and_not_one_a_few_percent_away(name):
 
 
 def test_work_does_not_follow_the_size_of_the_noise():
-    # A loop over the steps of the noise would take a thousand times the bits; here the bits grow
-    # with the length of the numbers only.
+    # A loop over the steps of the noise would take a thousand times the bits; here the
+    # bits grow with the length of the numbers only.
     used = {}
     for scale in (1, 10**3, 10**6):
         source = SeededBits(3)
@@ -130,8 +133,8 @@ def test_system_bits_are_in_range_and_differ():
 
 
 def test_mironov_attack_separates_floats_but_not_these():
-    # Noise near 0 is often no multiple of 2^-53: it betrays that the answer was 0 and not 1, to
-    # which it is rounded. Whole numbers have no last bits.
+    # Noise near 0 is often no multiple of 2^-53: it betrays that the answer was 0 and
+    # not 1, to which it is rounded. Whole numbers have no last bits.
     uniform = np.random.default_rng(0).random(20_000) - 0.5
     noise = -np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
     betrayed = [np.mean((answer + noise) * 2.0**53 % 1 != 0) for answer in (0.0, 1.0)]

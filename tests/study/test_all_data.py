@@ -19,13 +19,19 @@ from dpbayes.study.all_data import (
 
 
 @pytest.mark.parametrize(("k", "n"), [(2, 7), (3, 4)])
-def test_distances_of_symmetric_mechanisms_are_those_of_each_data_set(k: int, n: int) -> None:
+def test_distances_of_symmetric_mechanisms_are_those_of_each_data_set(
+    k: int, n: int
+) -> None:
     symmetric = [name for name, make in REGISTRY.items() if own(make(2.0), "symmetric")]
-    assert {"expMech", "expMech-delta", "expMech-repaired", "permute-and-flip"} <= set(symmetric)
+    assert {"expMech", "expMech-delta", "expMech-repaired", "permute-and-flip"} <= set(
+        symmetric
+    )
     assert not {"lapMech", "ilapMech", "lattice", "optimal"} & set(symmetric)
     for name in symmetric:
         found = everywhere(REGISTRY[name](2.0), n, [0.5] * k)
-        single = [REGISTRY[name](2.0).law(x, [0.5] * k).mean_distance() for x in found.data]
+        single = [
+            REGISTRY[name](2.0).law(x, [0.5] * k).mean_distance() for x in found.data
+        ]
         assert found.distances == pytest.approx(single, rel=1e-13), name
 
 
@@ -38,10 +44,14 @@ def test_the_comparison_is_the_table_of_single_means() -> None:
         for j, epsilon in enumerate((0.3, 2.0)):
             for column, n in enumerate((4, 9)):
                 each = [
-                    dp.mechanism(name, epsilon).law([x, n - x], [1.0, 2.0]).mean_distance()
+                    dp.mechanism(name, epsilon)
+                    .law([x, n - x], [1.0, 2.0])
+                    .mean_distance()
                     for x in range(n + 1)
                 ]
-                assert found.means[i, j, column] == pytest.approx(np.mean(each), rel=1e-12)
+                assert found.means[i, j, column] == pytest.approx(
+                    np.mean(each), rel=1e-12
+                )
                 assert found.worsts[i, j, column] == pytest.approx(max(each), rel=1e-12)
     by_mean = found.winners(["ilapMech", "expMech-smooth"])
     assert by_mean.index[0, 0] == int(found.means[2, 0, 0] < found.means[0, 0, 0])
@@ -57,7 +67,9 @@ def test_the_smallest_mean_wins_and_equal_means_are_a_tie() -> None:
     assert won.index.tolist() == [[0, 2, 1]]
     assert won.labels[2] == "tie"
     assert (won.share("a"), won.share("b")) == pytest.approx((1 / 3, 1 / 3))
-    assert Winners(("a", "b"), means, np.full(means.shape, 0.06)).index.tolist() == [[0, 2, 2]]
+    assert Winners(("a", "b"), means, np.full(means.shape, 0.06)).index.tolist() == [
+        [0, 2, 2]
+    ]
 
 
 def test_crossing_prior_separates_the_winners() -> None:

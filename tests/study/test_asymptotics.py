@@ -1,4 +1,6 @@
-"""Large-n laws against exact laws: limits of the steps, mean distances, their corrections."""
+"""Large-n laws against exact laws: limits of the steps, mean distances, their
+corrections.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import dpbayes as dp
 from dpbayes.study.asymptotics import predict, step_law
 
 FLAT = [1.0, 1.0]
-NAMES = ("expMech-smooth", "expMech-local", "expMech-delta", "lapMech", "ilapMech", "geometric")
+NAMES = (
+    "expMech-smooth",
+    "expMech-local",
+    "expMech-delta",
+    "lapMech",
+    "ilapMech",
+    "geometric",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -22,7 +31,9 @@ def test_floored_and_geometric_steps_equal_exact_laws(name: str) -> None:
     limit = step_law(mechanism)
     for t in (-3, -1, 0, 1, 2):
         exact = law.probability([60_000 + t, n - 60_000 - t])
-        assert exact == pytest.approx(limit.probabilities[limit.steps == t][0], rel=5e-3)
+        assert exact == pytest.approx(
+            limit.probabilities[limit.steps == t][0], rel=5e-3
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,10 +48,14 @@ def test_errors_fall_like_one_over_n_and_its_square(
         counts = dp.split(n, shares)
         predicted = predict(mechanism, counts, FLAT)
         exact = mechanism.law(counts, FLAT).mean_distance()
-        errors.append((exact / predicted.mean_distance - 1, exact / predicted.corrected - 1))
+        errors.append(
+            (exact / predicted.mean_distance - 1, exact / predicted.corrected - 1)
+        )
     leading, corrected = np.abs(errors[0]), np.abs(errors[1])
     assert leading[0] / corrected[0] == pytest.approx(2.0, rel=0.05)
-    assert leading[1] < 0.02 * leading[0] or leading[1] / corrected[1] == pytest.approx(4, rel=0.2)
+    assert leading[1] < 0.02 * leading[0] or leading[1] / corrected[1] == pytest.approx(
+        4, rel=0.2
+    )
 
 
 @pytest.mark.parametrize("name", ["expMech-local", "lapMech", "ilapMech"])
@@ -66,5 +81,7 @@ def test_noise_on_a_rare_count_has_a_limit(name: str) -> None:
         r = max(m + int(t), 0)
         affinity = lgamma(a + (m + r) / 2) - (lgamma(a + m) + lgamma(a + r)) / 2
         limit += p * (1.0 - exp(affinity)) ** 0.5
-    assert mechanism.law([m, n - m], [a, 2.0]).mean_distance() == pytest.approx(limit, abs=2e-5)
+    assert mechanism.law([m, n - m], [a, 2.0]).mean_distance() == pytest.approx(
+        limit, abs=2e-5
+    )
     assert limit < 0.9

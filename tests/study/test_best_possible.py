@@ -38,7 +38,9 @@ def test_the_recursion_finds_the_least_of_all_extreme_columns(seed: int) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.02, 0.5, 4.0])
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (0.2, 7.0)])
-def test_no_private_mechanism_does_better(epsilon: float, prior: tuple[float, float]) -> None:
+def test_no_private_mechanism_does_better(
+    epsilon: float, prior: tuple[float, float]
+) -> None:
     found = certificate(25, epsilon, prior)
     table = OptimalMechanism(epsilon).table(25, prior)
     least = float((table * distance_table(25, prior)).sum()) / 26
@@ -46,7 +48,9 @@ def test_no_private_mechanism_does_better(epsilon: float, prior: tuple[float, fl
     assert 0.0 <= found.gap < 1e-11
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-6), (40, 1e-9), (300, 1e-4), (9, 30.0)])
+@pytest.mark.parametrize(
+    ("n", "epsilon"), [(1, 1e-6), (40, 1e-9), (300, 1e-4), (9, 30.0)]
+)
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (1000.0, 0.1)])
 def test_what_is_attained_is_the_mean_of_the_mechanism_at_any_epsilon(
     n: int, epsilon: float, prior: tuple[float, float]
@@ -79,7 +83,9 @@ def test_a_delta_of_nothing_a_little_and_everything() -> None:
         assert approximate_optimum(15, epsilon, 0.0) == pytest.approx(exact, rel=1e-6)
     for prior in ((1.0, 1.0), (1000.0, 0.1)):
         exact = certificate(5, 15.0, prior).attained
-        assert approximate_optimum(5, 15.0, 0.0, prior) == pytest.approx(exact, abs=1e-7)
+        assert approximate_optimum(5, 15.0, 0.0, prior) == pytest.approx(
+            exact, abs=1e-7
+        )
     without = approximate_optimum(12, 1.0, 0.0)
     assert approximate_optimum(12, 1.0, 1e-6) > 0.99999 * without
     assert approximate_optimum(12, 1.0, 0.1) < 0.8 * without
@@ -91,12 +97,18 @@ Table = NDArray[np.float64]
 
 def geometric(n: int, epsilon: float) -> Table:
     mechanism = dp.mechanism("geometric", epsilon)
-    return np.array([mechanism.law(x, [1, 1]).probabilities for x in dp.compositions(n, 2)])
+    return np.array(
+        [mechanism.law(x, [1, 1]).probabilities for x in dp.compositions(n, 2)]
+    )
 
 
 def lossless(rng: np.random.Generator, size: int) -> Table:
-    """Return losses that never fall away from the truth, the two sides unlike each other."""
-    steps = rng.exponential(size=(size, size)) * 10.0 ** rng.uniform(-2, 1, (size, size))
+    """Return losses that never fall away from the truth, the two sides unlike each
+    other.
+    """
+    steps = rng.exponential(size=(size, size)) * 10.0 ** rng.uniform(
+        -2, 1, (size, size)
+    )
     steps *= rng.random((size, size)) < 0.6
     result = np.zeros((size, size))
     for x in range(size):
@@ -106,11 +118,15 @@ def lossless(rng: np.random.Generator, size: int) -> Table:
 
 
 def least(cost: Table, epsilon: float, worst: bool = False) -> tuple[float, Table]:
-    """Return the least sum of cost * table, or the least largest row of it, over private tables."""
+    """Return the least sum of cost * table, or the least largest row of it, over
+    private tables.
+    """
     size = len(cost)
     rows = []
     for s in range(size):
-        for x, other in [(a, b) for a in range(size) for b in (a - 1, a + 1) if 0 <= b < size]:
+        for x, other in [
+            (a, b) for a in range(size) for b in (a - 1, a + 1) if 0 <= b < size
+        ]:
             row = np.zeros((size, size))
             row[x, s], row[other, s] = 1.0, -np.exp(epsilon)
             rows.append(np.append(row.ravel(), 0.0))
@@ -145,7 +161,9 @@ def test_a_loss_that_falls_again_needs_more_than_geometric_noise() -> None:
 @pytest.mark.parametrize(
     ("n", "epsilon", "prior"), [(6, 0.3, 0.01), (9, 1.5, 2.0), (14, 0.05, 40.0)]
 )
-def test_the_worst_case_of_the_hellinger_distance(n: int, epsilon: float, prior: float) -> None:
+def test_the_worst_case_of_the_hellinger_distance(
+    n: int, epsilon: float, prior: float
+) -> None:
     alpha, data = [prior, prior], dp.compositions(n, 2)
     remapped = Remapped(dp.mechanism("geometric", epsilon), "minimax")
     largest = max(remapped.law(x, alpha).mean_distance() for x in data)

@@ -1,4 +1,6 @@
-"""Choices and draws that look at the data; the cabinet of `tests/mechanisms` has the others."""
+"""Choices and draws that look at the data; the cabinet of `tests/mechanisms` has the
+others.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_choosing_gamma_after_seeing_the_data_gives_neighbours_away_when_gamma_i
 @pytest.mark.parametrize(
     ("n", "prior", "epsilon"), [(9, 0.01, 8.0), (15, 1.0, 1.0), (6, 30.0, 0.2)]
 )
-def test_a_secret_choice_by_expected_error_keeps_the_largest_nominal_parameter(n, prior, epsilon):
+def test_a_secret_choice_by_expected_error_keeps_the_largest_nominal_parameter(
+    n, prior, epsilon
+):
     alpha, gs = [prior, prior], (0.03, 0.4, 5.0)
     for epsilons in ([epsilon] * 3, [0.3 * epsilon, epsilon, 0.8 * epsilon]):
         settings = list(zip(epsilons, gs, strict=True))

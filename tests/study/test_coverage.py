@@ -17,7 +17,9 @@ def geometric():
     return BinaryRelease(dp.mechanism("geometric", 0.5), 30, np.array([1.0, 2.0]))
 
 
-@pytest.mark.parametrize("name", ["geometric", "ilapMech", "expMech-smooth", "permute-and-flip"])
+@pytest.mark.parametrize(
+    "name", ["geometric", "ilapMech", "expMech-smooth", "permute-and-flip"]
+)
 def test_noise_aware_intervals_cover_what_they_say(name):
     release = BinaryRelease(dp.mechanism(name, 0.6), 25, np.ones(2))
     for level in (0.5, 0.9):
@@ -30,7 +32,9 @@ def test_coverage_against_simulation(geometric):
     rng = np.random.default_rng(4)
     theta = rng.beta(1.0, 2.0, 60_000)
     x = rng.binomial(30, theta)
-    noise = rng.geometric(-np.expm1(-0.5), 60_000) - rng.geometric(-np.expm1(-0.5), 60_000)
+    noise = rng.geometric(-np.expm1(-0.5), 60_000) - rng.geometric(
+        -np.expm1(-0.5), 60_000
+    )
     r = np.clip(x + noise, 0, 30)
     low, high = beta(1 + r, 2 + 30 - r).ppf([[0.05], [0.95]])
     drawn = np.mean((low <= theta) & (theta <= high))
@@ -58,7 +62,8 @@ def test_errors_against_quadrature():
 
             def root(t, x=x, w=release.weights[r]):
                 return np.sqrt(
-                    parts[x].pdf(t) * sum(p.pdf(t) * v for p, v in zip(parts, w, strict=True))
+                    parts[x].pdf(t)
+                    * sum(p.pdf(t) * v for p, v in zip(parts, w, strict=True))
                 )
 
             aware += mass * (1.0 - quad(root, 0, 1, limit=200)[0])

@@ -1,4 +1,6 @@
-"""Every printed point belongs to a curve, every curve has its badge, every cause is seen."""
+"""Every printed point belongs to a curve, every curve has its badge, every cause is
+seen.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,24 @@ CAPTIONED = {
     *(("B", "1", panel, "expMech-delta") for panel in "ab"),
 }
 UNEXPLAINED = {("D", "6", "b", "ilapMech"), ("B", "5", "", "Laplace 2/eps")}
-QUICK = {("A", "1", "a"), ("A", "1", "b"), ("D", "5", ""), ("C", "2", "a"), ("B", "3", "")}
+QUICK = {
+    ("A", "1", "a"),
+    ("A", "1", "b"),
+    ("D", "5", ""),
+    ("C", "2", "a"),
+    ("B", "3", ""),
+}
 PANELS = list(dict.fromkeys((s.document, s.figure, s.panel) for s in catalogue()))
 
 
-def test_every_point_that_was_read_belongs_to_a_series_but_for_one_later_state() -> None:
-    text = files("dpbayes").joinpath("data/published-curves.csv").read_text(encoding="utf-8")
+def test_every_point_that_was_read_belongs_to_a_series_but_for_one_later_state() -> (
+    None
+):
+    text = (
+        files("dpbayes")
+        .joinpath("data/published-curves.csv")
+        .read_text(encoding="utf-8")
+    )
     rows = list(csv.DictReader(text.splitlines()))
     assert len(rows) == 1538
     # One picture of D's repository is compared by itself, with n read off its axis.
@@ -60,7 +74,9 @@ def test_every_point_that_was_read_belongs_to_a_series_but_for_one_later_state()
 def test_badges(panel: tuple[str, str, str]) -> None:
     for one in published(*panel).curves:
         key = (*panel, one.series.curve)
-        expected = REPRODUCED if key in CAPTIONED else NOT if key in UNEXPLAINED else AS_DRAWN
+        expected = (
+            REPRODUCED if key in CAPTIONED else NOT if key in UNEXPLAINED else AS_DRAWN
+        )
         assert one.badge == expected, (key, one.fit.rms, one.fit.worst)
         assert len(one.fit.scores) == len(one.series.points)
 
@@ -82,21 +98,29 @@ def test_boxes_and_curves_as_drawn_bring_the_printed_points() -> None:
     sets = ["2/2", "4/4"]
     made = published("B", "1", "a").boxes(sets)
     assert {group for group, _, _ in made[0].read} <= {0, 1}
-    assert list(box_table(made, sets))[1:6] == [f"expMech-delta, {name}" for name in FIVE.values()]
+    assert list(box_table(made, sets))[1:6] == [
+        f"expMech-delta, {name}" for name in FIVE.values()
+    ]
     even = published("D", "5")
     first, second, third = even.means([120, 130, 140])["lapMech"]
     assert first > second > third
     assert [circle.label for circle in even.circles()] == list(even.scores)
-    assert [circle.label for circle in published("D", "1").circles("as drawn")] == ["as drawn"]
+    assert [circle.label for circle in published("D", "1").circles("as drawn")] == [
+        "as drawn"
+    ]
     assert [circle.label for circle in even.circles("x", "lapMech")] == ["x"]
 
 
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["lapMech", "ilapMech", "expMech-delta"])
 def test_the_authors_raw_means(k: int, name: str) -> None:
-    """Means of 1000 or 3000 of their own runs at epsilon 1: rms z near 1, nothing above 4."""
+    """Means of 1000 or 3000 of their own runs at epsilon 1: rms z near 1, nothing above
+    4.
+    """
     rows = [raw for raw in raw_means() if (raw.k, raw.mechanism) == (k, name)]
-    scores = [raw_drawing(raw).expected(str(raw.n)).score(raw.mean, 0.0) for raw in rows]
+    scores = [
+        raw_drawing(raw).expected(str(raw.n)).score(raw.mean, 0.0) for raw in rows
+    ]
     assert len(scores) >= 10
     assert 0.4 < Fit(tuple(scores)).rms < 1.3
     assert abs(Fit(tuple(scores)).worst) <= 4
@@ -131,4 +155,7 @@ def test_scores_count_combined_errors_and_labels_are_read() -> None:
     assert z == pytest.approx((point.y - 0.1) / point.y_error)
     assert boxed("3/0/4") == ([3, 0, 4], [1.0] * 3)
     assert boxed("5/5|prior 0.5") == ([5, 5], [0.5, 0.5])
-    assert [list(data("100")[0]) for data in (ninety_percent, quarters)] == [[30] * 3, [25] * 4]
+    assert [list(data("100")[0]) for data in (ninety_percent, quarters)] == [
+        [30] * 3,
+        [25] * 4,
+    ]

@@ -1,4 +1,6 @@
-"""Equal (epsilon, delta): widths and losses by enumeration, programs against each other."""
+"""Equal (epsilon, delta): widths and losses by enumeration, programs against each
+other.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def test_the_bounded_width_is_the_least(epsilon: float, delta: float) -> None:
         z = np.arange(-m - 1, m + 3)
         p = np.where(np.abs(z) <= m, np.exp(-epsilon * np.abs(z)), 0.0)
         q = np.where(np.abs(z - 1) <= m, np.exp(-epsilon * np.abs(z - 1)), 0.0)
-        return float(np.maximum(p - np.exp(epsilon) * q * (1 - 1e-14), 0.0).sum() / p.sum())
+        return float(
+            np.maximum(p - np.exp(epsilon) * q * (1 - 1e-14), 0.0).sum() / p.sum()
+        )
 
     m = bounded_geometric_width(epsilon, delta)
     assert curve(m) <= delta + 1e-13
@@ -36,7 +40,10 @@ def test_the_lattice_loss_takes_three_values(k: int, epsilon: float) -> None:
     moved[:, 0] -= 1
     moved[:, 1] += 1
     losses = 0.5 * epsilon * (np.abs(moved).sum(axis=1) - np.abs(points).sum(axis=1))
-    found = [mass[np.abs(losses - e) < 1e-9].sum() / mass.sum() for e in (-epsilon, 0.0, epsilon)]
+    found = [
+        mass[np.abs(losses - e) < 1e-9].sum() / mass.sum()
+        for e in (-epsilon, 0.0, epsilon)
+    ]
     assert lattice_loss_masses(k, epsilon) == pytest.approx(found, abs=1e-10)
 
 
@@ -54,7 +61,9 @@ def test_lattice_composition_agrees_with_dp_accounting(k: int, releases: int) ->
     composed = one.self_compose(releases)
     for epsilon in (0.3, 0.6, 1.1):
         expected = composed.get_delta_for_epsilon(epsilon)
-        assert lattice_delta(k, each, releases, epsilon) == pytest.approx(expected, abs=1e-9)
+        assert lattice_delta(k, each, releases, epsilon) == pytest.approx(
+            expected, abs=1e-9
+        )
 
 
 def test_the_shares_of_many_releases_use_the_promise_up() -> None:

@@ -1,4 +1,6 @@
-"""The example of the release page: the same every time, made by the parts that real ones use."""
+"""The example of the release page: the same every time, made by the parts that real
+ones use.
+"""
 
 from __future__ import annotations
 

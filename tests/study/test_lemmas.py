@@ -1,4 +1,6 @@
-"""The lemmas' readings against direct evaluation, the proved guarantee against exact audits."""
+"""The lemmas' readings against direct evaluation, the proved guarantee against exact
+audits.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,12 @@ def test_two_outputs_with_one_score_break_the_attained_reading() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("distance", ["hamming", "l1"])
-@pytest.mark.parametrize(("n", "prior"), [(6, [1.0, 1.0]), (25, [1e-6, 1e-6]), (12, [1e-3, 80.0])])
-def test_proved_guarantee_holds_in_exact_audits(distance: str, n: int, prior: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("n", "prior"), [(6, [1.0, 1.0]), (25, [1e-6, 1e-6]), (12, [1e-3, 80.0])]
+)
+def test_proved_guarantee_holds_in_exact_audits(
+    distance: str, n: int, prior: list[float]
+) -> None:
     for epsilon, failure in ((0.8, 1e-8), (5.0, 1e-3), (20.0, 1e-8)):
         mechanism = delta(epsilon, delta=failure, distance=distance)
         proved = proved_guarantee(mechanism, n, 2)
@@ -75,7 +81,10 @@ def test_proved_guarantee_holds_in_exact_audits(distance: str, n: int, prior: li
 def test_the_proved_delta_grows_with_the_candidates(k: int, times: float) -> None:
     # theorem, paper, mechanisms, claims: |R| delta / (2 (n + 1)), not delta.
     proved = proved_guarantee(delta(1.0, delta=1e-6), 50, k)
-    assert (proved.epsilon, proved.delta) == (1.5, pytest.approx(times * 1e-6, rel=1e-9))
+    assert (proved.epsilon, proved.delta) == (
+        1.5,
+        pytest.approx(times * 1e-6, rel=1e-9),
+    )
     assert times == pytest.approx(dp.number_of_candidates(50, k) / (2.0 * 51.0))
 
 

@@ -1,4 +1,6 @@
-"""The posterior given all answers, exact and sampled, against sums and against each other."""
+"""The posterior given all answers, exact and sampled, against sums and against each
+other.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from dpbayes.study.linear_queries import (
     posterior_one_unknown,
 )
 
-answers = st.lists(st.tuples(st.floats(-20, 20), st.floats(0.2, 5.0)), min_size=1, max_size=6)
+answers = st.lists(
+    st.tuples(st.floats(-20, 20), st.floats(0.2, 5.0)), min_size=1, max_size=6
+)
 
 
 @settings(max_examples=60, deadline=None)
@@ -36,7 +40,9 @@ def test_one_unknown_is_the_sum_over_a_fine_grid(
 
 def test_one_answer_is_its_own_law_and_two_far_apart_are_flat_between() -> None:
     one, law = posterior_one_unknown([4.0], [2.0]), tables.NoiseLaw([2.0])
-    assert one.interval(0.05).length == pytest.approx(2 * law.half_width(0.05), rel=1e-9)
+    assert one.interval(0.05).length == pytest.approx(
+        2 * law.half_width(0.05), rel=1e-9
+    )
     two = posterior_one_unknown([-50.0, 50.0], [1.0, 1.0])
     assert two.mass(-10, 10) == pytest.approx(2 * two.mass(20, 30), rel=1e-9)
 

@@ -1,4 +1,6 @@
-"""The programs behind the pictures: equal to the papers' mechanisms, or different where named."""
+"""The programs behind the pictures: equal to the papers' mechanisms, or different where
+named.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ DRAWS = 40_000
 
 
 def close(distances: np.ndarray, masses: np.ndarray, drawn: np.ndarray) -> bool:
-    """Whether a sample agrees with a law at its nine deciles, within six standard errors."""
+    """Whether a sample agrees with a law at its nine deciles, within six standard
+    errors.
+    """
     cuts = np.quantile(drawn, np.linspace(0.1, 0.9, 9)) + 1e-9
     exact = np.array([masses[distances <= cut].sum() for cut in cuts])
     seen = np.array([(drawn <= cut).mean() for cut in cuts])
@@ -37,7 +41,9 @@ def close(distances: np.ndarray, masses: np.ndarray, drawn: np.ndarray) -> bool:
 
 
 def by_hand(counts: list[int], n: int, scale: float) -> dict[tuple[int, ...], float]:
-    """Return the law by going through every whole noise that is not clamped, and the tails."""
+    """Return the law by going through every whole noise that is not clamped, and the
+    tails.
+    """
 
     def below(y: float) -> float:
         return 0.5 * math.exp(y / scale) if y < 0 else 1 - 0.5 * math.exp(-y / scale)
@@ -53,18 +59,23 @@ def by_hand(counts: list[int], n: int, scale: float) -> dict[tuple[int, ...], fl
         for r in noisy:
             released.append(min(r, left))
             left -= released[-1]
-        found[*released, left] += math.prod(m[r] for m, r in zip(marginals, noisy, strict=True))
+        found[*released, left] += math.prod(
+            m[r] for m, r in zip(marginals, noisy, strict=True)
+        )
     return found
 
 
 @pytest.mark.parametrize(
-    ("counts", "records"), [([3, 2], None), ([2, 3, 1], None), ([1, 2, 1, 2], None), ([2, 2, 1], 9)]
+    ("counts", "records"),
+    [([3, 2], None), ([2, 3, 1], None), ([1, 2, 1, 2], None), ([2, 2, 1], 9)],
 )
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
 def test_sequential_noise_is_that_of_a_loop(counts, records, epsilon) -> None:
     law = SequentialLaplace(epsilon, records=records).law(counts, [1.0] * len(counts))
     expected = by_hand(counts, records or sum(counts), 2 / epsilon)
-    for output, probability in zip(law.outputs.tolist(), law.probabilities, strict=True):
+    for output, probability in zip(
+        law.outputs.tolist(), law.probabilities, strict=True
+    ):
         assert probability == pytest.approx(expected.get(tuple(output), 0.0), abs=1e-13)
 
 
@@ -73,7 +84,9 @@ def test_cutting_to_n_is_post_processing_and_keeps_the_promise() -> None:
 
 
 def test_the_older_noise() -> None:
-    """Parameters are cut off at 1; the last takes the rest, a factor not positive is left out."""
+    """Parameters are cut off at 1; the last takes the rest, a factor not positive is
+    left out.
+    """
     start = np.array([8.0, 8.0, 8.0])
     noise = np.floor(np.random.default_rng(4).laplace(0, 2 / 0.8, (DRAWS, 2)))
     first = np.maximum(start[:2] + noise, 1.0)
@@ -81,10 +94,14 @@ def test_the_older_noise() -> None:
     assert (released[:, 2] <= 0).mean() > 0.01
 
     def log_beta(v):
-        return sum(gammaln(np.where(c > 0, c, 1.0)) for c in v.T) - gammaln(v.sum(axis=1))
+        return sum(gammaln(np.where(c > 0, c, 1.0)) for c in v.T) - gammaln(
+            v.sum(axis=1)
+        )
 
     whole = np.broadcast_to(start, released.shape)
-    affinity = log_beta((whole + released) / 2) - (log_beta(whole) + log_beta(released)) / 2
+    affinity = (
+        log_beta((whole + released) / 2) - (log_beta(whole) + log_beta(released)) / 2
+    )
     drawn = np.sqrt(np.clip(-np.expm1(affinity), 0.0, 1.0))
     law = OlderLaplace(0.8).distances([5, 5, 5], [3, 3, 3])
     assert law.masses.sum() == pytest.approx(1.0, abs=1e-12)
@@ -109,8 +126,12 @@ def test_the_repaired_noise() -> None:
 def test_neighbours_of_the_programs() -> None:
     for x in ([0, 4, 3], [2, 2, 3], [7, 0, 0]):
         local = float(distance_from_log_affinity(neighbour_affinity(np.add(x, 1.0)))[0])
-        assert local == pytest.approx(dp.local_sensitivity(x, [1, 1, 1]).value, abs=1e-12)
-    strong = float(distance_from_log_affinity(neighbour_affinity([[3.0, 10.0, 9.0]]))[0])
+        assert local == pytest.approx(
+            dp.local_sensitivity(x, [1, 1, 1]).value, abs=1e-12
+        )
+    strong = float(
+        distance_from_log_affinity(neighbour_affinity([[3.0, 10.0, 9.0]]))[0]
+    )
     assert strong > dp.local_sensitivity([0, 7, 6], [3, 3, 3]).value
     one_sided = neighbour_affinity([[2.0, 9.0]], one_sided=True)
     assert one_sided[0] > neighbour_affinity([[2.0, 9.0]])[0]
@@ -127,7 +148,9 @@ def test_bs_program_is_expmech_delta_with_l1_and_2n() -> None:
 
 
 def test_sensitivities_given_as_numbers() -> None:
-    assert dp.global_sensitivity(1, [1, 1]).value == pytest.approx(GLOBAL_AS_DRAWN, abs=1e-12)
+    assert dp.global_sensitivity(1, [1, 1]).value == pytest.approx(
+        GLOBAL_AS_DRAWN, abs=1e-12
+    )
     law = given_global(1.0).law([30, 30], [1, 1])
     distance = float(dp.hellinger_published([31, 31], [32, 30]))
     ratio = np.diff(np.log(law.probabilities[30:32]))[0]
@@ -144,8 +167,12 @@ def test_cs_program_has_no_factor_2() -> None:
     law = notes_program("global", 0.5, 0.8).law(x, prior)
     gs = float(dp.hellinger(prior, [8.0, 3.0]))
     ratio = np.log(law.probability([111, 189]) / law.probability(x))
-    assert ratio == pytest.approx(-0.5 * float(dp.hellinger([117, 194], [118, 193])) / gs, abs=1e-9)
-    smooth, local = (notes_program(kind, 0.5, 0.8).law(x, prior) for kind in ("smooth", "local"))
+    assert ratio == pytest.approx(
+        -0.5 * float(dp.hellinger([117, 194], [118, 193])) / gs, abs=1e-9
+    )
+    smooth, local = (
+        notes_program(kind, 0.5, 0.8).law(x, prior) for kind in ("smooth", "local")
+    )
     assert smooth.mean_distance() == pytest.approx(local.mean_distance(), abs=1e-12)
 
 

@@ -28,13 +28,17 @@ def boxes(law: Distances) -> np.ndarray:
 def test_quartiles_have_the_law_of_numpys_percentile(law, boxes, statistic, q) -> None:
     drawn = np.percentile(boxes, q, axis=1)
     expected = law.expected(statistic, RUNS)
-    assert drawn.mean() == pytest.approx(expected.value, abs=6 * expected.error / BOXES**0.5)
+    assert drawn.mean() == pytest.approx(
+        expected.value, abs=6 * expected.error / BOXES**0.5
+    )
     assert drawn.std() == pytest.approx(expected.error, rel=0.1)
     values, masses = law.quantile_law(q / 100, RUNS)
     assert masses.sum() == pytest.approx(1.0, abs=1e-12)
     for cut in np.quantile(drawn, [0.1, 0.5, 0.9]):
         exact = masses[values <= cut + 1e-12].sum()
-        assert (drawn <= cut + 1e-12).mean() == pytest.approx(exact, abs=6 * 0.5 / BOXES**0.5)
+        assert (drawn <= cut + 1e-12).mean() == pytest.approx(
+            exact, abs=6 * 0.5 / BOXES**0.5
+        )
 
 
 @pytest.mark.slow
@@ -48,7 +52,9 @@ def test_scores_of_quartiles_are_standard_normal(law, boxes) -> None:
 
 
 def test_means_and_laws_too_long_to_list(law, boxes) -> None:
-    assert boxes.mean(axis=1).std() == pytest.approx(law.expected("mean", RUNS).error, rel=0.1)
+    assert boxes.mean(axis=1).std() == pytest.approx(
+        law.expected("mean", RUNS).error, rel=0.1
+    )
     counts, prior = [900, 900, 900], [1.0, 1.0, 1.0]
     long = dp.mechanism("expMech", 1.0).law(counts, prior)
     distances = dp.hellinger(np.add(counts, prior), dp.compositions(2700, 3) + 1.0)
@@ -63,14 +69,20 @@ def test_means_and_laws_too_long_to_list(law, boxes) -> None:
 def test_whiskers_by_a_plain_loop(law, statistic: str) -> None:
     """Every pair of quartiles, every value inside their reach, one after the other."""
     high, runs, total, mean = statistic == "whisker-high", 40, 0.0, 0.0
-    around = [law.order_statistic(round(q * (runs - 1)) + 1, runs) for q in (0.25, 0.75)]
+    around = [
+        law.order_statistic(round(q * (runs - 1)) + 1, runs) for q in (0.25, 0.75)
+    ]
     for i, p in enumerate(around[0]):
         for j, q in enumerate(around[1]):
             if min(p, q) <= 1e-4 or j < i:
                 continue
             span = 1.5 * (law.values[j] - law.values[i])
             limit = law.values[j] + span if high else law.values[i] - span
-            inside = [k for k, v in enumerate(law.values) if (v <= limit) == high or v == limit]
+            inside = [
+                k
+                for k, v in enumerate(law.values)
+                if (v <= limit) == high or v == limit
+            ]
             passed, last, value = 0.0, 1.0, 0.0
             for k in reversed(inside) if high else inside:
                 passed += law.masses[k]

@@ -1,4 +1,5 @@
-"""Divergences against integrals, mechanisms that score by them, and changes of scores."""
+"""Divergences against integrals, mechanisms that score by them, and changes of
+scores."""
 
 from __future__ import annotations
 
@@ -20,18 +21,24 @@ FINITE = [name for name in scores.DIVERGENCES if name not in ("renyi-2", "chi-sq
 
 
 def integral(function, a, b, power=1):
-    """Integrate function(p, q) over [0, 1] for Beta densities p, q in t = u^power, naively."""
+    """Integrate function(p, q) over [0, 1] for Beta densities p, q in t = u^power,
+    naively.
+    """
     with mpmath.workdps(30):
 
         def along(u):
             t = u**power
             ends = [
-                t ** (mpmath.mpf(x) - 1) * (1 - t) ** (mpmath.mpf(y) - 1) / mpmath.beta(x, y)
+                t ** (mpmath.mpf(x) - 1)
+                * (1 - t) ** (mpmath.mpf(y) - 1)
+                / mpmath.beta(x, y)
                 for x, y in (a, b)
             ]
             return function(*ends) * power * u ** (power - 1)
 
-        return float(mpmath.quad(along, [0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1]))
+        return float(
+            mpmath.quad(along, [0, 0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1])
+        )
 
 
 def shannon(p, q):
@@ -41,7 +48,8 @@ def shannon(p, q):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("a", "b"), [((2.0, 5.0), (3.0, 4.0)), ((21.0, 1.5), (16.0, 6.5)), ((1.0, 1.0), (1.5, 0.5))]
+    ("a", "b"),
+    [((2.0, 5.0), (3.0, 4.0)), ((21.0, 1.5), (16.0, 6.5)), ((1.0, 1.0), (1.5, 0.5))],
 )
 def test_closed_forms_against_integrals(a, b):
     def root(p, q):
@@ -50,10 +58,14 @@ def test_closed_forms_against_integrals(a, b):
     def kullback(p, q):
         return p * mpmath.log(p / q)
 
-    assert scores.squared_hellinger(a, b) == pytest.approx(integral(root, a, b), rel=1e-8)
+    assert scores.squared_hellinger(a, b) == pytest.approx(
+        integral(root, a, b), rel=1e-8
+    )
     assert scores.kl(a, b) == pytest.approx(integral(kullback, a, b), rel=1e-8)
     assert scores.DIVERGENCES["reverse-kl"](a, b) == scores.kl(b, a)
-    assert scores.jensen_shannon(a, b) == pytest.approx(integral(shannon, a, b), rel=1e-8)
+    assert scores.jensen_shannon(a, b) == pytest.approx(
+        integral(shannon, a, b), rel=1e-8
+    )
     variation = integral(lambda p, q: abs(p - q) / 2, a, b)
     assert scores.total_variation(a, b) == pytest.approx(variation, rel=2e-4)
     affinity = integral(lambda p, q: p**0.7 * q**0.3, a, b)
@@ -94,16 +106,24 @@ def test_where_the_triangle_fails_the_shortcut_underestimates():
 def test_the_largest_score_belongs_into_the_factor():
     n, prior, gamma = 25, (0.05, 0.05), 0.1
     largest = divergence_table("renyi-half", n, prior).max()
-    careless = ScoredExponential((1 + gamma * largest) / (1 + gamma), "renyi-half", gamma)
+    careless = ScoredExponential(
+        (1 + gamma * largest) / (1 + gamma), "renyi-half", gamma
+    )
     assert dp.audit(careless, n, prior).epsilon > 1.05
-    assert dp.audit(ScoredExponential(1.0, "renyi-half", gamma), n, prior).epsilon <= 1.0
+    assert (
+        dp.audit(ScoredExponential(1.0, "renyi-half", gamma), n, prior).epsilon <= 1.0
+    )
 
 
 @pytest.mark.parametrize("one_sided", [False, True])
 def test_score_changes_loop_over_candidates_and_neighbours(one_sided):
     counts, prior = np.array([3, 2, 1]), np.array([1.0, 0.5, 2.0])
-    moves = [y for y in dp.neighbours(counts) if not one_sided or tuple(y) > tuple(counts)]
-    for r, change in zip(*score_changes(counts, prior, one_sided=one_sided), strict=True):
+    moves = [
+        y for y in dp.neighbours(counts) if not one_sided or tuple(y) > tuple(counts)
+    ]
+    for r, change in zip(
+        *score_changes(counts, prior, one_sided=one_sided), strict=True
+    ):
         own = dp.hellinger(prior + counts, prior + r)
         moved = [abs(own - dp.hellinger(prior + y, prior + r)) for y in moves]
         assert change == pytest.approx(max(moved), rel=1e-12)

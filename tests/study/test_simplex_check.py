@@ -1,4 +1,6 @@
-"""The check of prices in whole numbers: against mpmath, linear programs and prices too high."""
+"""The check of prices in whole numbers: against mpmath, linear programs and prices too
+high.
+"""
 
 from itertools import permutations
 
@@ -32,14 +34,20 @@ def test_every_data_set_has_its_class_and_every_class_its_copies(n):
     assert space.mean(space.rows[:, 0].astype(float)) == space.every.min(axis=1).mean()
     x, y = space.every[0], space.every[-1]
     total = sum(space.affinities[a, b] for a, b in zip(x, y, strict=True))
-    assert np.sqrt(-np.expm1(-total)) == pytest.approx(dp.hellinger(1.0 + x, 1.0 + y), abs=1e-13)
+    assert np.sqrt(-np.expm1(-total)) == pytest.approx(
+        dp.hellinger(1.0 + x, 1.0 + y), abs=1e-13
+    )
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 1.0), (6, 3.0), (7, 0.8)])
 def test_means_of_lattice_noise_are_those_of_its_exact_laws_over_all_orders(n, epsilon):
     space, described = simplex(n), dp.mechanism("lattice", epsilon)
-    for row, value in zip(space.rows.tolist(), lattice_means(space, epsilon), strict=True):
-        exact = [described.law(x, [1.0] * 3).mean_distance() for x in set(permutations(row))]
+    for row, value in zip(
+        space.rows.tolist(), lattice_means(space, epsilon), strict=True
+    ):
+        exact = [
+            described.law(x, [1.0] * 3).mean_distance() for x in set(permutations(row))
+        ]
         assert value == pytest.approx(np.mean(exact), abs=1e-7)
 
 
@@ -69,17 +77,23 @@ def test_the_factor_is_above_the_exponential_and_next_to_it(epsilon):
 
 
 def least_of_all(n, epsilon, prices, s):
-    """The least value over all private columns on all data, by a program without windows."""
+    """The least value over all private columns on all data, by a program without
+    windows.
+    """
     rows, losses = compositions(n, 3), distance_table(n, [1.0] * 3)
     first, second = np.nonzero(np.abs(rows[:, None] - rows[None]).sum(axis=2) == 2)
     number, shape = np.arange(first.size), (first.size, len(rows))
-    private = sparse.coo_array((np.ones(first.size), (number, first)), shape) - sparse.coo_array(
+    private = sparse.coo_array(
+        (np.ones(first.size), (number, first)), shape
+    ) - sparse.coo_array(
         (np.full(first.size, np.exp(epsilon)), (number, second)), shape
     )
     here = int(np.flatnonzero((rows == s).all(axis=1))[0])
     bounds = [(1.0, 1.0) if x == here else (0.0, None) for x in range(len(rows))]
     cost = losses[:, here] - prices
-    return linprog(cost, private, np.zeros(first.size), bounds=bounds, method="highs").fun
+    return linprog(
+        cost, private, np.zeros(first.size), bounds=bounds, method="highs"
+    ).fun
 
 
 @pytest.mark.slow
@@ -105,7 +119,9 @@ def test_a_program_that_fails_or_prices_too_high_prove_nothing(monkeypatch):
     numbers = range(0, len(check.units), 3000)
     fair = np.array([check.least(number) for number in numbers])
     raised = PriceCheck(check.space, 2.0, check.units + check.units // 500, check.bits)
-    assert min(raised.least(number) for number in range(0, len(check.units), 1000)) < 0.0
+    assert (
+        min(raised.least(number) for number in range(0, len(check.units), 1000)) < 0.0
+    )
     failed = OptimizeResult(status=4, success=False)
     monkeypatch.setattr("scipy.optimize.linprog", lambda *given, **options: failed)
     blind = np.array([check.least(number) for number in numbers])

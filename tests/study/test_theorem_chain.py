@@ -1,4 +1,6 @@
-"""The chain that breaks Theorem 4.1: 60 digits, every candidate listed, plain audits, and why."""
+"""The chain that breaks Theorem 4.1: 60 digits, every candidate listed, plain audits,
+and why.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from dpbayes.study.theorem_chain import (
     kink,
 )
 
-# k, n, epsilon, delta, b, candidates in gamma, and delta(epsilon) as B grows, to its digits.
+# k, n, epsilon, delta, b, candidates in gamma, and delta(epsilon) as B grows, to its
+# digits.
 LIMITS = [
     (4, 178, "0.784", "1e-6", "0.02", "n+1", "1.21693813140291593e-4"),
     (5, 130, "1", "1e-6", "0.03", "n+1", "2.0817256357362115525895567e-4"),
@@ -23,8 +26,12 @@ LIMITS = [
 ]
 
 
-def sixty_digits(k: int, n: int, epsilon: str, delta: str, b: str, candidates: str) -> mpmath.mpf:
-    """Return delta(epsilon) of x_1 = n against n - 1 as B grows, written as plainly as can be."""
+def sixty_digits(
+    k: int, n: int, epsilon: str, delta: str, b: str, candidates: str
+) -> mpmath.mpf:
+    """Return delta(epsilon) of x_1 = n against n - 1 as B grows, written as plainly as
+    can be.
+    """
     with mpmath.workdps(60):
         e, prior = mpmath.mpf(epsilon), mpmath.mpf(b)
         number = n + 1 if candidates == "n+1" else mpmath.binomial(n + k - 1, k - 1)
@@ -35,10 +42,15 @@ def sixty_digits(k: int, n: int, epsilon: str, delta: str, b: str, candidates: s
             middle = mpmath.loggamma(prior + mpmath.mpf(x + y) / 2)
             return mpmath.sqrt(-mpmath.expm1(middle - ends / 2))
 
-        local = [max(distance(x, y) for y in (x - 1, x + 1) if 0 <= y <= n) for x in range(n + 1)]
+        local = [
+            max(distance(x, y) for y in (x - 1, x + 1) if 0 <= y <= n)
+            for x in range(n + 1)
+        ]
 
         def law(x: int) -> list[mpmath.mpf]:
-            smooth = max(local[y] * mpmath.exp(-gamma * abs(x - y)) for y in range(n + 1))
+            smooth = max(
+                local[y] * mpmath.exp(-gamma * abs(x - y)) for y in range(n + 1)
+            )
             weights = [
                 mpmath.binomial(n - r + k - 2, k - 2)
                 * mpmath.exp(-e * distance(x, r) / (2 * smooth))
@@ -98,11 +110,15 @@ def broken_at(k: int) -> Chain:
         n, digits = FEW[max(least for least in FEW if least <= k)]
         return at_kink(k, n, 10.0**-digits, 0.02)
     last = float(dp.hellinger([7.0, 1e12], [8.0, 1e12]))
-    return at_kink(k, 8, 18.0 * np.exp(-0.8 * np.log(k) / np.expm1(-np.log(last) / 7.0)), 1e-12)
+    return at_kink(
+        k, 8, 18.0 * np.exp(-0.8 * np.log(k) / np.expm1(-np.log(last) / 7.0)), 1e-12
+    )
 
 
 @pytest.mark.parametrize("k", [*range(4, EIGHT_FROM + 6), 40, 100, 1000, 10**6, 10**9])
-def test_the_promise_is_broken_at_every_number_of_categories_from_four_on(k: int) -> None:
+def test_the_promise_is_broken_at_every_number_of_categories_from_four_on(
+    k: int,
+) -> None:
     chain = broken_at(k)
     audit = chain.audit()
     assert audit.ratio > 1.18
@@ -111,7 +127,9 @@ def test_the_promise_is_broken_at_every_number_of_categories_from_four_on(k: int
 
 
 class EightRecords:
-    """The limit B, then b without bound in `thm-delta-false-every`, written out with mpmath."""
+    """The limit B, then b without bound in `thm-delta-false-every`, written out with
+    mpmath.
+    """
 
     def __init__(self) -> None:
         def distance(x: int, r: int) -> mpmath.mpf:
@@ -124,10 +142,14 @@ class EightRecords:
         self.s = self.steps[7]
         self.gamma = -mpmath.log(self.s) / 7
         self.own = [distance(8, 8 - j) / self.s for j in range(9)]
-        self.next = [distance(7, 8 - j) * mpmath.exp(-self.gamma) / self.s for j in range(9)]
+        self.next = [
+            distance(7, 8 - j) * mpmath.exp(-self.gamma) / self.s for j in range(9)
+        ]
 
     def bound(self, k: int) -> tuple[float, float]:
-        """Return L - epsilon and the bound of ln(delta(epsilon)/delta) at epsilon = 1.6 ln k."""
+        """Return L - epsilon and the bound of ln(delta(epsilon)/delta) at epsilon = 1.6
+        ln k.
+        """
         h, gamma = 0.8 * np.log(k), float(self.gamma)
         ways = np.array([float(comb(j + k - 2, k - 2)) for j in range(9)])
         far = (np.array(one, dtype=np.float64) for one in (self.own, self.next))
@@ -138,7 +160,9 @@ class EightRecords:
         return excess, np.log(-np.expm1(-excess)) - one - log_delta
 
 
-def test_eight_records_break_the_promise_from_twenty_five_to_a_thousand_categories() -> None:
+def test_eight_records_break_the_promise_from_twenty_five_to_a_thousand_categories() -> (
+    None
+):
     limit = EightRecords()
     found = [limit.bound(k) for k in range(EIGHT_FROM, 1001)]
     assert min(excess for excess, _ in found) > 0.05

@@ -1,4 +1,6 @@
-"""`expMech-delta` without a delta: what the theorems of the page on Theorem 4.1 say, audited."""
+"""`expMech-delta` without a delta: what the theorems of the page on Theorem 4.1 say,
+audited.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ import dpbayes as dp
 
 @dataclass(frozen=True)
 class Plan:
-    """n records under the prior (b, B): distances, smooth sensitivities and laws, one row an x."""
+    """n records under the prior (b, B): distances, smooth sensitivities and laws, one
+    row an x.
+    """
 
     n: int
     epsilon: float
@@ -48,7 +52,8 @@ class Plan:
         return weights - np.log(np.exp(weights).sum(axis=1, keepdims=True))
 
     def kink(self) -> float:
-        """The epsilon at which the least sensitivity is met by the largest one's cone."""
+        """The epsilon at which the least sensitivity is met by the largest one's
+        cone."""
         low, high = int(self.local.argmin()), int(self.local.argmax())
         gamma = np.log(self.local[high] / self.local[low]) / max(1, abs(high - low))
         return float(2.0 * self.ell * np.expm1(gamma))
@@ -85,7 +90,9 @@ def plans(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "apart"])
 def test_a_larger_sensitivity_at_the_neighbour_costs_nothing(kind: str) -> None:
-    """thm-delta-two-equal for every epsilon, thm-delta-two-large for all but a small one."""
+    """thm-delta-two-equal for every epsilon, thm-delta-two-large for all but a small
+    one.
+    """
     seen = 0
     for plan in plans(3, kind, 120):
         if kind == "equal" or plan.epsilon >= 3.0 / plan.ell:
@@ -109,7 +116,9 @@ def test_where_a_theorem_applies_no_loss_exceeds_epsilon(
 
 @pytest.mark.slow
 def test_few_records_or_a_small_epsilon_need_no_delta() -> None:
-    """thm-delta-two and thm-delta-two-small, for two and three categories and any prior."""
+    """thm-delta-two and thm-delta-two-small, for two and three categories and any
+    prior.
+    """
     rng, covered = np.random.default_rng(0), 0
     for _ in range(240):
         n, k = int(rng.integers(1, 25)), 2
@@ -118,7 +127,12 @@ def test_few_records_or_a_small_epsilon_need_no_delta() -> None:
         epsilon, delta = 10.0 ** rng.uniform(-3, 0.5), 10.0 ** rng.uniform(-12, -0.1)
         number, growth = dp.number_of_candidates(n, k), np.log(2.0 * (n + 1) / delta)
         gamma, spared = np.log1p(epsilon / (2.0 * growth)), -np.expm1(-epsilon)
-        rising = epsilon * (number - 1) / (2.0 * np.e * growth) * np.exp(-epsilon / np.exp(gamma))
+        rising = (
+            epsilon
+            * (number - 1)
+            / (2.0 * np.e * growth)
+            * np.exp(-epsilon / np.exp(gamma))
+        )
         falling = epsilon**2 * n * number * np.exp(gamma * (n - 1))
         if rising <= spared and falling <= 4.0 * growth * spared:
             covered += 1
@@ -129,8 +143,13 @@ def test_few_records_or_a_small_epsilon_need_no_delta() -> None:
 
 
 def test_the_plan_is_the_mechanism_and_some_plans_need_their_delta() -> None:
-    for plan in (Plan(12, 0.8, 1e-8, (0.5, 20.0)), Plan(3, 26.7, 1.6e-5, (1e-9, 205.0))):
+    for plan in (
+        Plan(12, 0.8, 1e-8, (0.5, 20.0)),
+        Plan(3, 26.7, 1.6e-5, (1e-9, 205.0)),
+    ):
         mechanism = dp.mechanism("expMech-delta", plan.epsilon, delta=plan.delta)
-        assert plan.loss() == pytest.approx(dp.audit(mechanism, plan.n, plan.prior).epsilon)
+        assert plan.loss() == pytest.approx(
+            dp.audit(mechanism, plan.n, plan.prior).epsilon
+        )
     assert plan.loss() > plan.epsilon
     assert not plan.covered()

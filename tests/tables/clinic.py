@@ -21,12 +21,15 @@ PLAN = OF_NOBODY + 'unit = "record"\n'
 
 
 def opened(place: Path) -> Path:
-    """Write table and plan, make the account; the variable DPBAYES_KEYS is set before."""
+    """Write table and plan, make the account; the variable DPBAYES_KEYS is set
+    before."""
     rows = [[label] for label, count in COUNTS.items() for _ in range(count)]
     with (place / "people.csv").open("w", newline="") as stream:
         csv.writer(stream).writerows([["health"], *rows])
     (place / "plan.toml").write_text(PLAN)
-    create_account(place / "clinic.account", "clinic", "1.2", place / "people.csv", RECORD)
+    create_account(
+        place / "clinic.account", "clinic", "1.2", place / "people.csv", RECORD
+    )
     return place
 
 

@@ -1,4 +1,6 @@
-"""Work that is killed at a step, in a process of its own, for tests of what it leaves behind."""
+"""Work that is killed at a step, in a process of its own, for tests of what it leaves
+behind.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,11 @@ from typing import Any
 
 
 def killed_at(step: int, work: Callable[[], object], *watched: tuple[Any, str]) -> int:
-    """Do some work in a process that ends as its `step`-th step begins; return its exit status.
+    """Do some work in a process that ends as its `step`-th step begins; return its exit
+    status.
 
-    A step begins where a function of `watched` is entered, and where it is left. The status of
-    work that comes to its end is the number of its steps.
+    A step begins where a function of `watched` is entered, and where it is left. The
+    status of work that comes to its end is the number of its steps.
     """
     child = os.fork()
     if child:

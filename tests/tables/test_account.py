@@ -1,4 +1,6 @@
-"""An account: what it refuses, what it survives, and the ways to spend twice that it notices."""
+"""An account: what it refuses, what it survives, and the ways to spend twice that it
+notices.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def test_spends_add_up_and_the_balance_is_exact(account):
     assert open_account(account.path).spent == 1
 
 
-def test_the_same_request_is_paid_once_keeps_its_first_result_and_asks_for_nothing_else(account):
+def test_the_same_request_is_paid_once_keeps_its_first_result_and_asks_for_nothing_else(
+    account,
+):
     with pytest.raises(AccountError, match="request 'spring' has not been paid for"):
         account.keep("spring", "free")
     assert account.reserve("spring", ONE, "plan")
@@ -47,14 +51,18 @@ def test_the_same_request_is_paid_once_keeps_its_first_result_and_asks_for_nothi
     assert account.keep("spring", "second") == "first"
     assert open_account(account.path).result("spring") == "first"
     for epsilon, statement in ((ONE, "other"), (2 * ONE, "plan")):
-        with pytest.raises(AccountError, match="request 'spring' was made for something else"):
+        with pytest.raises(
+            AccountError, match="request 'spring' was made for something else"
+        ):
             account.reserve("spring", epsilon, statement)
     assert account.spent == 1
 
 
 def test_overspending_is_refused_and_names_what_is_left(account):
     account.reserve("one", Fraction(5, 2), "")
-    with pytest.raises(AccountError, match=r"epsilon must be at most 0\.5, .* got 0\.500001"):
+    with pytest.raises(
+        AccountError, match=r"epsilon must be at most 0\.5, .* got 0\.500001"
+    ):
         account.reserve("two", Fraction(1, 2) + Fraction(1, 10**9), "")
     for nothing in (Fraction(0), Fraction(-1)):
         with pytest.raises(ValueError, match="epsilon must be positive"):
@@ -86,12 +94,15 @@ def test_attack_a_second_account_for_the_same_table(account, two_people, tmp_pat
         create_account(tmp_path / "second.account", "other-name", 3, two_people, RECORD)
     two_people.with_name("other.csv").write_text("something else\n")
     with pytest.raises(AccountError, match="data set 'clinic' has an account already"):
-        create_account(tmp_path / "second.account", "clinic", 3, tmp_path / "other.csv", RECORD)
+        create_account(
+            tmp_path / "second.account", "clinic", 3, tmp_path / "other.csv", RECORD
+        )
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_budget_chosen_from_the_first_release_is_within_the_largest_sum(seed):
-    # Three outputs at first; what each is followed by has an epsilon and a delta of its own.
+    # Three outputs at first; what each is followed by has an epsilon and a delta of its
+    # own.
     rng = np.random.default_rng(seed)
     first = rng.dirichlet(np.ones(3), 2)
     bound = float(np.abs(np.log(first[0] / first[1])).max()) * 0.7
@@ -107,7 +118,10 @@ def test_a_budget_chosen_from_the_first_release_is_within_the_largest_sum(seed):
 
 def excess(laws: np.ndarray, epsilon: float) -> float:
     """Return the least delta of two laws at an epsilon, in either order."""
-    return max(float(np.maximum(a - np.exp(epsilon) * b, 0).sum()) for a, b in (laws, laws[::-1]))
+    return max(
+        float(np.maximum(a - np.exp(epsilon) * b, 0).sum())
+        for a, b in (laws, laws[::-1])
+    )
 
 
 @pytest.mark.parametrize("spent", [False, True])
@@ -122,7 +136,9 @@ def test_attack_the_account_is_deleted(account, two_people, spent, noted):
     with pytest.raises(AccountError, match="no account at"):
         open_account(account.path)
     if not spent and not noted:
-        assert create_account(account.path, "clinic", 3, two_people, RECORD).balance == 3
+        assert (
+            create_account(account.path, "clinic", 3, two_people, RECORD).balance == 3
+        )
         return
     with pytest.raises(AccountError, match="has an account already"):
         create_account(account.path, "clinic", 3, two_people, RECORD)
@@ -131,7 +147,9 @@ def test_attack_the_account_is_deleted(account, two_people, spent, noted):
 def test_attack_an_account_is_made_again_while_the_first_is_paid_from(
     account, two_people, monkeypatch
 ):
-    """The file is deleted and made again after a spend is written, before its key has moved."""
+    """The file is deleted and made again after a spend is written, before its key has
+    moved.
+    """
     move = Account._move_witness
 
     def between(self, connection):
@@ -192,8 +210,14 @@ def test_attack_a_spend_is_rewritten(account, change):
     "trigger",
     [
         "BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
-        "AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE sequence = NEW.sequence; END",
-        "AFTER INSERT ON entries BEGIN UPDATE entries SET epsilon = '1/9' WHERE sequence > 1; END",
+        (
+            "AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE sequence ="
+            " NEW.sequence; END"
+        ),
+        (
+            "AFTER INSERT ON entries BEGIN UPDATE entries SET epsilon = '1/9' WHERE"
+            " sequence > 1; END"
+        ),
     ],
 )
 def test_attack_a_file_that_does_not_keep_what_is_written(account, trigger):
@@ -262,12 +286,15 @@ def test_attack_two_processes_at_once(account):
     with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
         assert sum(pool.map(paid_tenths, [account.path] * 2, "ab")) == 30
     assert open_account(account.path).balance == 0
-    assert read_witness(witness_file(account.dataset)).sequence == len(account.entries) - 1
+    assert (
+        read_witness(witness_file(account.dataset)).sequence == len(account.entries) - 1
+    )
 
 
 @pytest.mark.parametrize("step", range(1, 33))
 def test_attack_killed_between_any_two_steps(account, step):
-    """A process killed at any step leaves a whole account, with the spend in it or not."""
+    """A process killed at any step leaves a whole account, with the spend in it or
+    not."""
 
     def work():
         opened = open_account(account.path)
@@ -286,7 +313,9 @@ def test_attack_killed_between_any_two_steps(account, step):
 
 def test_attack_the_clock_is_set_back(account, monkeypatch):
     account.reserve("one", ONE, "")
-    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 4, 1, 0)))
+    monkeypatch.setattr(
+        time, "gmtime", lambda: time.struct_time((1999, 1, 1, 0, 0, 0, 4, 1, 0))
+    )
     account.reserve("two", ONE, "")
     again = open_account(account.path)
     assert (again.spent, again.entries[-1].time[:4]) == (2, "1999")

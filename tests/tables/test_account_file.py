@@ -1,4 +1,6 @@
-"""The files of an account: entries, the key kept elsewhere, how they are made; files of none."""
+"""The files of an account: entries, the key kept elsewhere, how they are made; files of
+none.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,13 @@ WITNESS = Witness("clinic", "clinic.account", "ab" * 32)
 def test_a_file_that_is_no_account_is_named(tmp_path, two_people, content):
     path = tmp_path / "x"
     create_account(path, "clinic", 1, two_people, RECORD)
-    spoilt = path.read_bytes().replace(b"CREATE TABLE entries", b"CREATE TABLE \xff\xfetr (")
+    spoilt = path.read_bytes().replace(
+        b"CREATE TABLE entries", b"CREATE TABLE \xff\xfetr ("
+    )
     path.write_bytes(spoilt if content == b"schema" else content)
-    with pytest.raises(AccountError, match=r"x (is damaged|is no account|cannot be used)"):
+    with pytest.raises(
+        AccountError, match=r"x (is damaged|is no account|cannot be used)"
+    ):
         open_account(path)
 
 
@@ -52,12 +58,16 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
     with sqlite3.connect(tmp_path / "a") as connection:
         connection.execute(SCHEMA)
         entry = Entry(3, "spend", "a", Fraction(1, 3), "what", "now", "digest")
-        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry.row())
+        connection.execute(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry.row()
+        )
         assert read_entries(tmp_path, connection, 1) == [entry]
         # The digest covers the number, the amount, what was bought, and when.
         for change in ({"sequence": 4}, {"epsilon": ONE}, {"body": "other"}, {"kind": "result"},
                        {"request": "b"}, {"time": "then"}):  # fmt: skip
-            assert replace(entry, **change).signed(WITNESS, "") != entry.signed(WITNESS, "")
+            assert replace(entry, **change).signed(WITNESS, "") != entry.signed(
+                WITNESS, ""
+            )
         for broken in ("x", "1/0", "1;x", "-1", "1e9", "1_0", "٣", "", " 1"):
             connection.execute("UPDATE entries SET epsilon = ?", (broken,))
             with pytest.raises(AccountError, match="an entry cannot be read"):
@@ -72,7 +82,10 @@ def test_a_witness_comes_back_and_only_its_owner_can_read_it(purse):
     assert read_witness(witness_file("clinic")) == witness
     assert stat.S_IMODE(witness_file("clinic").stat().st_mode) == 0o600
     assert stat.S_IMODE((purse / "keys").stat().st_mode) == 0o700
-    assert {path.name for path in (purse / "keys").iterdir()} == {"creating.lock", "clinic.key"}
+    assert {path.name for path in (purse / "keys").iterdir()} == {
+        "creating.lock",
+        "clinic.key",
+    }
 
 
 def test_signatures_and_fingerprints_are_hmacs(tmp_path):
@@ -86,7 +99,9 @@ def test_signatures_and_fingerprints_are_hmacs(tmp_path):
 
 def test_a_missing_or_damaged_key_is_named(purse):
     place = witness_file("clinic")
-    with pytest.raises(AccountError, match=r"the key of data set 'clinic', .*key, cannot be"):
+    with pytest.raises(
+        AccountError, match=r"the key of data set 'clinic', .*key, cannot be"
+    ):
         read_witness(place)
     keys_folder().mkdir()
     write_witness(WITNESS)
@@ -102,7 +117,9 @@ def test_a_missing_or_damaged_key_is_named(purse):
             read_witness(place)
     place.unlink()
     place.mkdir()
-    with pytest.raises(AccountError, match=r"clinic\.key, cannot be read: Is a directory"):
+    with pytest.raises(
+        AccountError, match=r"clinic\.key, cannot be read: Is a directory"
+    ):
         read_witness(place)
 
 
@@ -133,7 +150,13 @@ def test_without_a_folder_named_keys_are_at_home(monkeypatch):
 def test_bad_terms_are_refused_before_anything_is_made(two_people, tmp_path):
     path = tmp_path / "new.account"
     for changes in ({"dataset": "a/b"}, {"epsilon": 0}, {"neighbours": "none"}):
-        given = {"dataset": "clinic", "epsilon": 1, "table": two_people, "unit": RECORD, **changes}
+        given = {
+            "dataset": "clinic",
+            "epsilon": 1,
+            "table": two_people,
+            "unit": RECORD,
+            **changes,
+        }
         with pytest.raises(ValueError, match="must be"):
             create_account(path, **given)
     with pytest.raises(AccountError, match="cannot be read"):
@@ -144,7 +167,9 @@ def test_bad_terms_are_refused_before_anything_is_made(two_people, tmp_path):
 def interrupted(table, step):
     return killed_at(
         step,
-        lambda: create_account(table.with_name("clinic.account"), "clinic", 3, table, RECORD),
+        lambda: create_account(
+            table.with_name("clinic.account"), "clinic", 3, table, RECORD
+        ),
         *((opening, name) for name in ("connected", "leave_note", "_refuse_second")),
         *((keys, name) for name in ("write_witness", "sync_folder", "file_digest")),
         *((os, "fsync"), (os, "link"), (Account, "append")),
@@ -179,7 +204,8 @@ def test_making_an_account_killed_at_any_step_is_mended_by_making_it_again(
 
 
 def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
-    """An account put in place and moved away before it had its note cannot come back."""
+    """An account put in place and moved away before it had its note cannot come
+    back."""
     place, aside = tmp_path / "clinic.account", tmp_path / "aside"
     for step in range(1, 27):
         interrupted(two_people, step)
@@ -190,5 +216,7 @@ def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
     second = create_account(tmp_path / "other.account", "other", 3, two_people, RECORD)
     second.reserve("all", 3 * ONE, "")
     aside.rename(place)
-    with pytest.raises(AccountError, match=r"the key of data set 'clinic', .* cannot be read"):
+    with pytest.raises(
+        AccountError, match=r"the key of data set 'clinic', .* cannot be read"
+    ):
         open_account(place)

@@ -1,4 +1,6 @@
-"""The analysis after a release: its parts, its limits, and that it never fails with one."""
+"""The analysis after a release: its parts, its limits, and that it never fails with
+one.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.tables.analysis import ERROR, PARTS, WIDTH, bounded_analysis, parts_of, report_parts
+from dpbayes.tables.analysis import (
+    ERROR,
+    PARTS,
+    WIDTH,
+    bounded_analysis,
+    parts_of,
+    report_parts,
+)
 
 RECORD = {
     "mechanism": {"name": "lattice", "options": {}},
@@ -27,7 +36,9 @@ def found():
 
 def test_the_parts_are_those_of_the_release(found):
     chosen = dp.mechanism("lattice", 0.5)
-    private = dp.Release(chosen, np.ones(3), 20, np.array([13, 6, 1]), np.array([12, 5, 3]))
+    private = dp.Release(
+        chosen, np.ones(3), 20, np.array([13, 6, 1]), np.array([12, 5, 3])
+    )
     assert tuple(found) == PARTS
     assert found["plain"]["intervals"] == private.posterior.interval(0.95).tolist()
     assert found["noise_aware"]["mean"] == private.noise_aware().mean.tolist()
@@ -63,7 +74,9 @@ def test_in_a_process_of_its_own_it_says_the_same(found):
 @pytest.mark.slow
 def test_a_process_that_ends_early_leaves_reasons():
     broken = bounded_analysis({})
-    assert {part["missing"] for part in broken.values()} == {"needs more memory than allowed"}
+    assert {part["missing"] for part in broken.values()} == {
+        "needs more memory than allowed"
+    }
 
 
 def test_a_forecast_agrees_with_the_law() -> None:

@@ -1,4 +1,6 @@
-"""Answers paid from an account: what they promise, what they cost, and who tries to get more."""
+"""Answers paid from an account: what they promise, what they cost, and who tries to get
+more.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from tests.tables.people import ATTRIBUTES, COUNTS, asking, opened, written
 pytestmark = pytest.mark.usefixtures("purse")
 
 
-def ask(asked: Answering, text: str, length: float, request: str | None = None) -> Answer:
+def ask(
+    asked: Answering, text: str, length: float, request: str | None = None
+) -> Answer:
     return asked.ask(asked.question(text, length, 0.05, request=request))
 
 
@@ -49,14 +53,20 @@ def test_fresh_then_derived_then_refused(tmp_path: Path) -> None:
     assert other.outcome == "fresh"
     assert other.cost == 0.0  # no record is counted by both
     refused = ask(asked, "all", 1.0)
-    assert (refused.outcome, refused.estimate, refused.interval) == ("rejected", None, None)
+    assert (refused.outcome, refused.estimate, refused.interval) == (
+        "rejected",
+        None,
+        None,
+    )
     assert refused.affordable is not None
     last = ask(asked, "all", refused.affordable)
     assert last.outcome in ("fresh", "derived")
     assert float(asked.account.spent) == pytest.approx(last.spent, rel=1e-12)
 
 
-def test_the_account_bounds_all_cubes_together_each_with_its_own_history(tmp_path: Path) -> None:
+def test_the_account_bounds_all_cubes_together_each_with_its_own_history(
+    tmp_path: Path,
+) -> None:
     opened(tmp_path, "0.45")
     assert ask(asking(tmp_path), "sex = f", 30.0).outcome == "fresh"
     account = opened(tmp_path)
@@ -73,7 +83,9 @@ def test_the_account_is_charged_for_its_own_unit(tmp_path: Path, keep: int) -> N
     assert got.cost == pytest.approx(2 * math.log(20) / 60.0 * keep, rel=1e-6)
 
 
-def test_an_id_has_one_answer_is_paid_once_and_takes_no_other_question(tmp_path: Path) -> None:
+def test_an_id_has_one_answer_is_paid_once_and_takes_no_other_question(
+    tmp_path: Path,
+) -> None:
     asked = asking(tmp_path)
     first = ask(asked, "sex = f", 30.0, "monday")
     assert ask(asking(tmp_path), "sex = f", 30.0, "monday") == first
@@ -99,7 +111,9 @@ def test_an_answer_that_costs_nothing_leaves_nothing_behind(tmp_path: Path) -> N
 def test_two_at_once_under_one_id_are_both_answered_and_pay_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn: bool
 ) -> None:
-    """The other one pays after this one has decided; it draws at once, or ends before it does."""
+    """The other one pays after this one has decided; it draws at once, or ends before
+    it does.
+    """
     one, other = asking(tmp_path), asking(tmp_path)
     reserve, kept = one.account.reserve, other.account.keep
 
@@ -133,12 +147,18 @@ def test_an_id_knows_the_table_it_was_asked_on(tmp_path: Path) -> None:
     "forged",
     [
         "UPDATE entries SET epsilon = '9/10' WHERE sequence = 2",
-        'UPDATE entries SET body = replace(body, \'"scale": "0x\', \'"scale": "0x1\') '
-        "WHERE sequence = 2",
-        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, body, time, "
-        "digest FROM entries WHERE sequence = 2",
-        "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', body, time, "
-        "printf('%064x', 7) FROM entries WHERE sequence = 2",
+        (
+            'UPDATE entries SET body = replace(body, \'"scale": "0x\', \'"scale":'
+            " \"0x1') WHERE sequence = 2"
+        ),
+        (
+            "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', epsilon, body,"
+            " time, digest FROM entries WHERE sequence = 2"
+        ),
+        (
+            "INSERT INTO entries SELECT sequence + 2, kind, 'made-up', '9/10', body,"
+            " time, printf('%064x', 7) FROM entries WHERE sequence = 2"
+        ),
     ],
 )
 def test_attack_a_forged_row_makes_no_answer_free(tmp_path: Path, forged: str) -> None:
@@ -151,7 +171,9 @@ def test_attack_a_forged_row_makes_no_answer_free(tmp_path: Path, forged: str) -
         assert connection.execute(forged).rowcount == 1
     with pytest.raises(AccountError, match="does not match its digest"):
         asking(tmp_path)
-    with suppress(AccountError):  # who holds the entries as they were charges what they say
+    with suppress(
+        AccountError
+    ):  # who holds the entries as they were charges what they say
         assert asked.ask(wish).cost == price
 
 
@@ -170,10 +192,16 @@ def test_twelve_at_once_pay_once(tmp_path: Path, request_id: str | None) -> None
 
 
 @pytest.mark.parametrize("step", range(1, 13))
-def test_killed_at_any_step_it_pays_once_and_has_one_answer(tmp_path: Path, step: int) -> None:
+def test_killed_at_any_step_it_pays_once_and_has_one_answer(
+    tmp_path: Path, step: int
+) -> None:
     asking(tmp_path)
-    writes = [(Account, name) for name in ("reserve", "keep", "append", "_move_witness")]
-    killed = killed_at(step, lambda: ask(asking(tmp_path), "income >= 10", 20.0, "a"), *writes)
+    writes = [
+        (Account, name) for name in ("reserve", "keep", "append", "_move_witness")
+    ]
+    killed = killed_at(
+        step, lambda: ask(asking(tmp_path), "income >= 10", 20.0, "a"), *writes
+    )
     assert killed == -signal.SIGKILL
     later = opened(tmp_path)
     paid = [entry for entry in later.entries if entry.kind == "spend"]
@@ -200,15 +228,28 @@ def test_a_fresh_answer_costs_at_least_the_smallest_price(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_decision_after_a_thousand_answers_takes_a_tenth_of_a_second(tmp_path: Path) -> None:
-    """Through the account; half of the answers are about 36 rows alone, so that many combine."""
+def test_a_decision_after_a_thousand_answers_takes_a_tenth_of_a_second(
+    tmp_path: Path,
+) -> None:
+    """Through the account; half of the answers are about 36 rows alone, so that many
+    combine.
+    """
     rng = np.random.default_rng(2)
-    axes = (Bins("a", tuple(range(37)), whole=True), Bins("b", tuple(range(41)), whole=True))
+    axes = (
+        Bins("a", tuple(range(37)), whole=True),
+        Bins("b", tuple(range(41)), whole=True),
+    )
     cube, account = Cube(axes, rng.integers(0, 50, 1440)), opened(tmp_path, "1000000")
-    plain = Answering(cube, account, 1e6, policy=Policy(spending="direct", inference=False))
+    plain = Answering(
+        cube, account, 1e6, policy=Policy(spending="direct", inference=False)
+    )
     for number in range(999):
-        (a, b), (c, d) = (np.sort(rng.choice(side, 2, replace=False)) for side in (37, 41))
-        text = f"a between {a} and {b}" + (f" and b between {c} and {d}" if number % 2 else "")
+        (a, b), (c, d) = (
+            np.sort(rng.choice(side, 2, replace=False)) for side in (37, 41)
+        )
+        text = f"a between {a} and {b}" + (
+            f" and b between {c} and {d}" if number % 2 else ""
+        )
         assert ask(plain, text, float(rng.uniform(30, 100))).outcome == "fresh"
     asked, times = Answering(cube, account, 1e6), []
     for text in ("a < 20", "a >= 3 and a < 30", "all", "a = 7", "a < 20 and b >= 7"):
@@ -219,7 +260,9 @@ def test_a_decision_after_a_thousand_answers_takes_a_tenth_of_a_second(tmp_path:
     print("seconds of one core:", np.round(times, 4))
     assert max(times) <= 0.1
     assert ask(asked, "a < 20", 2.0).history == 1000
-    with pytest.raises(ValueError, match="the history must hold at most 1000 answers, and it is"):
+    with pytest.raises(
+        ValueError, match="the history must hold at most 1000 answers, and it is"
+    ):
         asked.price(asked.question("a = 5 and b = 5", 1.0, 0.05))
 
 
@@ -243,8 +286,12 @@ def test_the_estimate_uses_what_was_drawn_and_nothing_else(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_answers_through_the_account_follow_the_law_by_chi_square(tmp_path: Path) -> None:
-    """Noise of fresh answers to one cell, as the account returns them; and not one half as wide."""
+def test_answers_through_the_account_follow_the_law_by_chi_square(
+    tmp_path: Path,
+) -> None:
+    """Noise of fresh answers to one cell, as the account returns them; and not one half
+    as wide.
+    """
     opened(tmp_path, "100000")
     asked = asking(tmp_path, bound=1e6, policy=Policy(inference=False))
     law, noise = NoiseLaw([10.0 / math.log(20.0)]), []
@@ -263,7 +310,9 @@ def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
     """At .90, over 2,000 histories, by decision and state; the noise is simulated."""
     rng, held, runs = np.random.default_rng(5), 0, 2000
     x, delta = np.array(COUNTS, dtype=float), 0.1
-    rows = [np.array(r, float) for r in ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1] * 6)]
+    rows = [
+        np.array(r, float) for r in ([1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [1] * 6)
+    ]
     target, length = np.array([0.0, 0, 0, 0, 1, 1]), 30.0 if kind == "fresh" else 300.0
     state = empty_state(6, Policy())
     made = []
@@ -298,5 +347,7 @@ def test_questions_by_value_share_the_budget(tmp_path: Path) -> None:
     assert costs[0] > 0
     assert costs[1:] == [0.0, 0.0]
     assert len(asked.questions(Wish(question="sex = f", length=20.0, by="sex"))) == 1
-    with pytest.raises(ValueError, match=r"by must be an attribute of the cube \(income, sex\)"):
+    with pytest.raises(
+        ValueError, match=r"by must be an attribute of the cube \(income, sex\)"
+    ):
         asked.questions(Wish(question="all", length=20.0, by="age"))

@@ -1,4 +1,5 @@
-"""Mass vectors against each other and against sums; consistent answers by three roads."""
+"""Mass vectors against each other and against sums; consistent answers by three
+roads."""
 
 import itertools
 import math
@@ -52,10 +53,14 @@ def test_exact_masses_are_differences_of_tails(weights: list[float]) -> None:
     np.testing.assert_allclose(vector.masses, vector.masses[::-1], atol=1e-16)
     for k in (0, 1, vector.half_length // 2, vector.half_length):
         expected = between(law, k - 0.5, k + 0.5)
-        assert vector.masses[vector.half_length + k] == pytest.approx(expected, abs=2e-15)
+        assert vector.masses[vector.half_length + k] == pytest.approx(
+            expected, abs=2e-15
+        )
 
 
-@pytest.mark.parametrize("weights", [[0.1] * 1000, [0.01] * 1000, [5.0] * 100, [3.0], [5.0, 2.0]])
+@pytest.mark.parametrize(
+    "weights", [[0.1] * 1000, [0.01] * 1000, [5.0] * 100, [3.0], [5.0, 2.0]]
+)
 def test_exact_masses_at_the_extremes(weights: list[float]) -> None:
     law = tables.NoiseLaw(weights)
     vector = tables.exact_masses(law)
@@ -74,7 +79,9 @@ def loop_of_algorithm_3(masses: np.ndarray, delta: float) -> int:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 20), st.floats(0.01, 0.99))
-def test_equals_the_loop_on_asymmetric_histograms(seed: int, half: int, delta: float) -> None:
+def test_equals_the_loop_on_asymmetric_histograms(
+    seed: int, half: int, delta: float
+) -> None:
     masses = np.random.default_rng(seed).dirichlet(np.ones(2 * half + 1))
     found = tables.credible_interval(masses, delta)
     assert found.steps == loop_of_algorithm_3(masses, delta)
@@ -82,7 +89,10 @@ def test_equals_the_loop_on_asymmetric_histograms(seed: int, half: int, delta: f
 
 
 def test_vectors_are_checked_and_not_too_long() -> None:
-    for wrong, message in ((np.ones(4) / 4, "odd length, got 4"), ([-1.0], "at least 0")):
+    for wrong, message in (
+        (np.ones(4) / 4, "odd length, got 4"),
+        ([-1.0], "at least 0"),
+    ):
         with pytest.raises(ValueError, match=message):
             tables.MassVector(wrong, 0.0)
     with pytest.raises(ValueError, match="wider unit"):
@@ -92,7 +102,9 @@ def test_vectors_are_checked_and_not_too_long() -> None:
 
 
 def by_active_sets(G, d):
-    """Return G x at the minimum over x >= 0 by trying every set of cells that may be above 0."""
+    """Return G x at the minimum over x >= 0 by trying every set of cells that may be
+    above 0.
+    """
     best, fitted = math.inf, None
     for size in range(G.shape[1] + 1):
         for chosen in itertools.combinations(range(G.shape[1]), size):
@@ -122,14 +134,20 @@ def test_it_is_the_minimum_by_three_roads(case):
     H, b, y, _ = case
     fitted = consistent(H, b, y, H)
     G, d = H / b[:, None], y / b
-    assert np.allclose(fitted / b, by_active_sets(G, d), atol=1e-6 * (1 + np.abs(d).max()))
+    assert np.allclose(
+        fitted / b, by_active_sets(G, d), atol=1e-6 * (1 + np.abs(d).max())
+    )
     other = lsq_linear(G, d, (0, np.inf), method="bvls", tol=1e-14).x
     assert np.allclose(fitted / b, G @ other, atol=1e-5 * (1 + np.abs(d).max()))
 
 
 @given(histories())
-def test_over_all_answers_together_it_is_never_further_off_than_the_unbiased_estimate(case):
-    """The theorem of the page, for every draw: weighted squared errors over the history."""
+def test_over_all_answers_together_it_is_never_further_off_than_the_unbiased_estimate(
+    case,
+):
+    """The theorem of the page, for every draw: weighted squared errors over the
+    history.
+    """
     H, b, y, x = case
     unbiased = tables.blue(H, b, H).estimate(y)
     truth = H @ x
@@ -141,7 +159,9 @@ def test_what_it_costs_is_bias_where_counts_are_small():
     """One empty cell: the estimate is max(y, 0), and its mean is half the scale."""
     b, rng = 3.0, np.random.default_rng(3)
     drawn = [consistent([[1.0]], [b], [y], [1.0]) for y in b * rng.laplace(size=2000)]
-    assert np.mean(drawn) == pytest.approx(b / 2, abs=6 * np.std(drawn) / math.sqrt(2000))
+    assert np.mean(drawn) == pytest.approx(
+        b / 2, abs=6 * np.std(drawn) / math.sqrt(2000)
+    )
 
 
 def test_what_is_not_estimable_gets_no_number_nor_what_is_too_large():

@@ -23,7 +23,12 @@ def people(purse: Path) -> Path:
 
 
 def ask(folder: Path, *words: str) -> int:
-    files = ("--cube", str(folder / "people.toml"), "--account", str(folder / "people.account"))
+    files = (
+        "--cube",
+        str(folder / "people.toml"),
+        "--account",
+        str(folder / "people.account"),
+    )
     return cli.main(["ask", *files, *words])
 
 
@@ -49,7 +54,10 @@ def test_by_value_with_an_id_in_json(people, capsys):
     assert ask(people, *words) == 0
     first = capsys.readouterr().out
     each = [json.loads(line) for line in first.splitlines()]
-    assert [one["question"] for one in each] == ["(all) and sex = f", "(all) and sex = m"]
+    assert [one["question"] for one in each] == [
+        "(all) and sex = f",
+        "(all) and sex = m",
+    ]
     assert ask(people, *words) == 0
     assert capsys.readouterr().out == first
     assert ask(people, "income < 10", "--length", "40", "--request", "may") == 2
@@ -95,7 +103,10 @@ def test_mistakes_are_explained_and_cost_nothing(people, capsys):
         (("height > 3", "--length", "20"), "no attribute 'height'"),
         ((*question, "--confidence", "1e-17"), "confidence must be greater"),
         ((*question, "--request", "a b"), "request must match"),
-        ((*question, "--server", "http://127.0.0.1:1"), "not allowed with argument --account"),
+        (
+            (*question, "--server", "http://127.0.0.1:1"),
+            "not allowed with argument --account",
+        ),
         ((*question, "--cube", "none.toml"), "cannot be read"),
         ((*question, "--account", "none.account"), "no account at"),
     ):

@@ -1,4 +1,6 @@
-"""Decisions, budgets and costs: against E's definitions, OpenDP, closed forms and exact losses."""
+"""Decisions, budgets and costs: against E's definitions, OpenDP, closed forms and exact
+losses.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from hypothesis import strategies as st
 
 from dpbayes import tables
 from dpbayes.study.linear_queries import worked_example
-from dpbayes.tables.decision import Policy, State, decide, empty_state, shortest_affordable
+from dpbayes.tables.decision import (
+    Policy,
+    State,
+    decide,
+    empty_state,
+    shortest_affordable,
+)
 from dpbayes.tables.noise import as_float
 
 CELLS = 4
@@ -19,7 +27,9 @@ questions = st.lists(st.integers(-2, 2), min_size=CELLS, max_size=CELLS).filter(
 streams = st.lists(st.tuples(questions, st.floats(5.0, 300.0)), min_size=1, max_size=8)
 
 
-def asked(stream: list[tuple[list[int], float]], policy: Policy, bound: float = 1.0) -> State:
+def asked(
+    stream: list[tuple[list[int], float]], policy: Policy, bound: float = 1.0
+) -> State:
     state = empty_state(CELLS, policy)
     for row, length in stream:
         query = np.array(row, dtype=float)
@@ -47,7 +57,9 @@ def test_an_answer_has_the_length_that_was_asked_for(
 
 @settings(max_examples=40, deadline=None)
 @given(streams, st.sampled_from(["cells", "sequential"]))
-def test_the_bound_is_never_passed(stream: list[tuple[list[int], float]], rule: str) -> None:
+def test_the_bound_is_never_passed(
+    stream: list[tuple[list[int], float]], rule: str
+) -> None:
     policy = Policy(accounting=rule)
     state = asked(stream, policy, bound=0.3)
     assert state.spent <= 0.3
@@ -81,7 +93,9 @@ def test_an_affordable_length_is_named_however_short_the_one_asked_for() -> None
 
 
 @settings(max_examples=40, deadline=None)
-@given(streams, questions, st.sampled_from(["cells", "sequential"]), st.floats(0.05, 1.0))
+@given(
+    streams, questions, st.sampled_from(["cells", "sequential"]), st.floats(0.05, 1.0)
+)
 def test_the_affordable_length_is_answered_and_a_shorter_one_is_not(
     stream: list[tuple[list[int], float]], row: list[int], rule: str, bound: float
 ) -> None:
@@ -117,7 +131,12 @@ def test_direct_budget_is_opendp_accuracy_to_scale(L: float, delta: float) -> No
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.floats(0.1, 50.0), st.floats(0.5, 4.0), st.floats(1.0, 100.0), st.floats(0.001, 0.95))
+@given(
+    st.floats(0.1, 50.0),
+    st.floats(0.5, 4.0),
+    st.floats(1.0, 100.0),
+    st.floats(0.001, 0.95),
+)
 def test_the_joined_interval_is_short_enough_whatever_delta(
     w: float, S: float, L: float, delta: float
 ) -> None:
@@ -126,19 +145,24 @@ def test_the_joined_interval_is_short_enough_whatever_delta(
     assert held <= delta * (1 + 1e-12)
     assert bought.alpha <= tables.budget(S, L, delta) * (1 + 1e-12)
     if bought.alpha > 0:
-        assert bought.fresh_share * S / bought.alpha == pytest.approx(bought.noise_weights[-1])
+        assert bought.fresh_share * S / bought.alpha == pytest.approx(
+            bought.noise_weights[-1]
+        )
 
 
 def test_joined_weights_are_blue_of_the_longer_history() -> None:
     bought = tables.allocation(W0, 1.0, 40.0, 0.05)
     longer = tables.blue(
-        np.vstack([EXAMPLE.H, EXAMPLE.q]), np.append(EXAMPLE.scales, 1.0 / bought.alpha), EXAMPLE.q
+        np.vstack([EXAMPLE.H, EXAMPLE.q]),
+        np.append(EXAMPLE.scales, 1.0 / bought.alpha),
+        EXAMPLE.q,
     )
     np.testing.assert_allclose(longer.noise_weights, bought.noise_weights, rtol=1e-9)
 
 
 def two_laplace(a: float, b: float, at: float) -> float:
-    """Return P[|X + Y| > at] for Laplace X, Y of unequal scales a, b, in closed form."""
+    """Return P[|X + Y| > at] for Laplace X, Y of unequal scales a, b, in closed
+    form."""
     return (a * a * math.exp(-at / a) - b * b * math.exp(-at / b)) / (a * a - b * b)
 
 
@@ -169,7 +193,9 @@ def test_a_budget_smaller_by_a_billionth_would_not_do(
 
 
 def test_cost_of_the_worked_example() -> None:
-    assert tables.privacy_cost(EXAMPLE.H, EXAMPLE.alpha) == pytest.approx(0.35, abs=1e-12)
+    assert tables.privacy_cost(EXAMPLE.H, EXAMPLE.alpha) == pytest.approx(
+        0.35, abs=1e-12
+    )
     replaced = tables.privacy_cost(EXAMPLE.H, EXAMPLE.alpha, "replace-one")
     assert replaced == pytest.approx(0.45, abs=1e-12)
 
@@ -187,7 +213,8 @@ def test_cost_is_the_largest_log_ratio_of_densities_and_grows_to_it(
     changes = np.eye(5)
     if neighbours == "replace-one":
         changes = (np.eye(5)[:, None] - np.eye(5)[None]).reshape(-1, 5)
-    # The ratio of Laplace densities is largest when every answer lies beyond both means.
+    # The ratio of Laplace densities is largest when every answer lies beyond both
+    # means.
     worst = 0.0
     for change in changes:
         means, moved = H @ x, H @ (x + change)

@@ -1,4 +1,5 @@
-"""Releases of bare counts: exact draws of each mechanism, guarantees, labels, refusals."""
+"""Releases of bare counts: exact draws of each mechanism, guarantees, labels,
+refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ from dpbayes.tables.units import decimal_text
 from tests.laws.drawn import ALPHA_LIMIT, misfit
 from tests.samplers.sources import SeededBits
 
-PLAIN = [dp.mechanism(name, 1.0) for name, make in REGISTRY.items() if own(make(1.0), "draw")]
+PLAIN = [
+    dp.mechanism(name, 1.0) for name, make in REGISTRY.items() if own(make(1.0), "draw")
+]
 OTHERS = [
     dp.mechanism("ilapMech", 1.0, rounding="nearest"),
     dp.mechanism("lattice", 1.0, projection="l1"),
@@ -37,12 +40,22 @@ def test_releases_follow_the_law(mechanism, monkeypatch):
     """Through the path of real releases, with the bits of a seeded source."""
     source = SeededBits(31)
     monkeypatch.setattr(drawn, "SystemBits", lambda: source)
-    scored = mechanism.name in ("expMech", "expMech-smooth", "permute-and-flip", "optimal")
+    scored = mechanism.name in (
+        "expMech",
+        "expMech-smooth",
+        "permute-and-flip",
+        "optimal",
+    )
     counts, draws = ((3, 4), 300) if scored else ((5, 6, 7), 3000)
     counts = (5, 6) if mechanism.name == "geometric" else counts
     prior = np.ones(len(counts))
-    made = [release(mechanism, counts, prior, without_guarantee=True).counts for _ in range(draws)]
-    assert misfit(np.array(made), mechanism.law(counts, prior).probability) <= ALPHA_LIMIT
+    made = [
+        release(mechanism, counts, prior, without_guarantee=True).counts
+        for _ in range(draws)
+    ]
+    assert (
+        misfit(np.array(made), mechanism.law(counts, prior).probability) <= ALPHA_LIMIT
+    )
 
 
 def test_a_release_in_words_has_its_promise_and_says_that_no_account_adds_it_up():
@@ -99,7 +112,9 @@ def test_unknown_mechanisms_have_no_guarantee():
         epsilon: float = 1.0
         name: str = "homemade"
 
-    with pytest.raises(ValueError, match="no proof is recorded for the mechanism homemade"):
+    with pytest.raises(
+        ValueError, match="no proof is recorded for the mechanism homemade"
+    ):
         release(Homemade(), [5, 6], [1, 1])
 
 
@@ -120,7 +135,8 @@ def test_no_record_at_all_is_noisy_where_the_number_is_secret():
 
 
 def test_a_secret_number_of_records_is_nowhere_in_the_release():
-    # Noise at epsilon 0.001 moves a total by hundreds: that of the truth must not stand beside it.
+    # Noise at epsilon 0.001 moves a total by hundreds: that of the truth must not stand
+    # beside it.
     for _ in range(20):
         private = release(IndependentNoise("0.001"), [40_000, 2], [1, 1])
         assert private.n == private.counts.sum()
@@ -129,8 +145,13 @@ def test_a_secret_number_of_records_is_nowhere_in_the_release():
 
 def test_the_order_of_labelled_counts_does_not_leak():
     answers = pd.Series(["poor"] * 9 + ["good"] * 4 + ["fair"] * 6).value_counts()
-    for counts, kind in ((answers, "Series"), ({"poor": 9, "fair": 6, "good": 4}, "dict")):
-        with pytest.raises(ValueError, match=f"must be a vector in a declared order, .* a {kind}"):
+    for counts, kind in (
+        (answers, "Series"),
+        ({"poor": 9, "fair": 6, "good": 4}, "dict"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"must be a vector in a declared order, .* a {kind}"
+        ):
             dp.release(dp.mechanism("lattice", 1.0), counts, [1, 1, 1])
 
 

@@ -1,4 +1,5 @@
-"""Killed, or out of memory, at every step of a release, over extreme plans and tables."""
+"""Killed, or out of memory, at every step of a release, over extreme plans and
+tables."""
 
 from __future__ import annotations
 
@@ -46,14 +47,18 @@ MANY = [f"c{i}" for i in range(300)]
 
 
 def extremes():
-    """Return one hundred plans and tables: priors, sizes, epsilons, categories, mechanisms."""
+    """Return one hundred plans and tables: priors, sizes, epsilons, categories,
+    mechanisms.
+    """
     cases = []
     for i in range(100):
         categories = [["a", "b"], ["a", "b", "c"], MANY][i % 3]
         prior = [1e-300, 1e-9, 1, 1e9, 0.5][i % 5]
         epsilon = ["1e-6", "0.001", "0.5", "20", "1e5"][(i // 5) % 5]
         secret = i % 4 == 3
-        mechanism = "independent" if secret else ["lattice", "ilapMech", "lapMech"][i % 7 % 3]
+        mechanism = (
+            "independent" if secret else ["lattice", "ilapMech", "lapMech"][i % 7 % 3]
+        )
         rows = [1, 2, 50, 3000][(i // 2) % 4]
         cases.append((categories, prior, epsilon, secret, mechanism, rows))
     return cases
@@ -72,8 +77,12 @@ def prepared(folder, case):
         + ('records = "secret"\n' if secret else "")
     )
     relation = "add-or-remove" if secret else "replace-one"
-    made = create_account(folder / "a", "d", "1e6", folder / "people.csv", RECORD, relation)
-    return read_plan(folder / "plan.toml").request_of(made.fingerprint(folder / "people.csv"))
+    made = create_account(
+        folder / "a", "d", "1e6", folder / "people.csv", RECORD, relation
+    )
+    return read_plan(folder / "plan.toml").request_of(
+        made.fingerprint(folder / "people.csv")
+    )
 
 
 def kept(folder, request):
@@ -116,7 +125,9 @@ def killed():
 def failed_once(folder, name, place, late, kill):
     """Publish a release that fails at one step; return whether it did."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paid, "bounded_analysis", lambda _: {p: {"missing": "-"} for p in PARTS})
+        patch.setattr(
+            paid, "bounded_analysis", lambda _: {p: {"missing": "-"} for p in PARTS}
+        )
         failing(patch, name, place, late, killed if kill else exhausted)
         if not kill:
             with pytest.raises((MemoryError, Refused)):
@@ -130,18 +141,26 @@ def failed_once(folder, name, place, late, kill):
 
 
 def outcome(folder, case, step, late, kill):
-    """Fail one release at one step, release again twice; count what was lost and drawn."""
+    """Fail one release at one step, release again twice; count what was lost and
+    drawn."""
     request = prepared(folder, case)
     plan, table = read_plan(folder / "plan.toml"), folder / "people.csv"
     failed_once(folder, *step, late, kill)
     before = kept(folder, request)
-    first, second = (release_table(table, plan).private.noisy.tolist() for _ in range(2))
-    lost = first != second or (before is not None and json.loads(before)["noisy"] != first)
+    first, second = (
+        release_table(table, plan).private.noisy.tolist() for _ in range(2)
+    )
+    lost = first != second or (
+        before is not None and json.loads(before)["noisy"] != first
+    )
     entries = open_account(folder / "a").entries
     kinds = Counter(entry.kind for entry in entries)
     spent = sum((entry.epsilon for entry in entries), Fraction(0))
     return Counter(
-        lost=int(lost), draws=kinds["result"], spends=kinds["spend"], exact=spent == plan.epsilon
+        lost=int(lost),
+        draws=kinds["result"],
+        spends=kinds["spend"],
+        exact=spent == plan.epsilon,
     )
 
 
@@ -158,14 +177,20 @@ def every_step(tmp_path, monkeypatch, number, capsys):
     assert total == Counter(lost=0, draws=steps, spends=steps, exact=steps)
 
 
-def test_memory_or_life_ends_at_every_step_of_one_release(tmp_path, monkeypatch, capsys):
+def test_memory_or_life_ends_at_every_step_of_one_release(
+    tmp_path, monkeypatch, capsys
+):
     every_step(tmp_path, monkeypatch, 37, capsys)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(100))
-def test_kill_or_exhaust_at_every_step_of_extreme_releases(tmp_path, monkeypatch, capsys, number):
-    """Answers lost: 0; draws and spends for each request: 1, at every step, entered or left."""
+def test_kill_or_exhaust_at_every_step_of_extreme_releases(
+    tmp_path, monkeypatch, capsys, number
+):
+    """Answers lost: 0; draws and spends for each request: 1, at every step, entered or
+    left.
+    """
     every_step(tmp_path, monkeypatch, number, capsys)
 
 

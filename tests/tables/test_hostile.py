@@ -1,4 +1,6 @@
-"""Hostile plans and tables: refused in one line that shows no content, before anything is paid."""
+"""Hostile plans and tables: refused in one line that shows no content, before anything
+is paid.
+"""
 
 from __future__ import annotations
 
@@ -76,18 +78,24 @@ def test_every_key_with_every_value_is_taken_or_refused_with_its_line(tmp_path, 
             read_plan(path)
         assert "\n" not in str(told.value)
         assert len(str(told.value)) < 1500
-    for text in (text_of(base) + f'"{key}" = 1\n{key} = 1\n', text_of(base) + f'"{key} " = 1\n'):
+    for text in (
+        text_of(base) + f'"{key}" = 1\n{key} = 1\n',
+        text_of(base) + f'"{key} " = 1\n',
+    ):
         path.write_text(text)
         with pytest.raises(PlanError, match=r"plan.toml"):
             read_plan(path)
 
 
 GOOD = text_of(BASE)
-TWO_COLUMNS = 'columns = ["x", "y"]\ncategories = {x = ["a", "a, b"], y = ["c", "b, c"]}\n'
+TWO_COLUMNS = (
+    'columns = ["x", "y"]\ncategories = {x = ["a", "a, b"], y = ["c", "b, c"]}\n'
+)
 
 
 def changed(key: str, line: str) -> str:
-    """Return the plan with another line for a key, and without one for missing values."""
+    """Return the plan with another line for a key, and without one for missing
+    values."""
     less = {key, "missing"} if "edges" in line else {key}
     return text_of({k: v for k, v in BASE.items() if k not in less}) + line + "\n"
 
@@ -125,7 +133,9 @@ def clinic(tmp_path_factory):
         patch.chdir(folder)
         (folder / "people.csv").write_bytes(TWO)
         (folder / "plan.toml").write_text(GOOD)
-        create_account(folder / "clinic.account", "clinic", "1.2", folder / "people.csv", RECORD)
+        create_account(
+            folder / "clinic.account", "clinic", "1.2", folder / "people.csv", RECORD
+        )
         yield folder
 
 
@@ -135,7 +145,9 @@ class Reached(Exception):
 
 @pytest.fixture
 def refused(clinic, monkeypatch, capsys):
-    """Hand in a plan or a table; return the refusal, or None where the next step was reached."""
+    """Hand in a plan or a table; return the refusal, or None where the next step was
+    reached.
+    """
 
     def reach(*_, **__):
         raise Reached
@@ -164,7 +176,9 @@ def refused(clinic, monkeypatch, capsys):
 COUNT, PAY = (releases, "count"), (Account, "reserve")
 
 
-@pytest.mark.parametrize(("content", "good"), [p[1:] for p in PLANS], ids=[p[0] for p in PLANS])
+@pytest.mark.parametrize(
+    ("content", "good"), [p[1:] for p in PLANS], ids=[p[0] for p in PLANS]
+)
 def test_files_that_are_hardly_plans(clinic, refused, content, good):
     (clinic / "bad.toml").write_bytes(content)
     told = refused(COUNT, "people.csv", "--plan", "bad.toml")
@@ -181,7 +195,9 @@ def test_plans_and_tables_that_are_no_files(clinic, refused):
         for link, target in zip(links, ("no", f"self.{end}", "/dev/zero"), strict=True):
             link.symlink_to(target)
         for place in (none, folder, pipe, *links):
-            plan, table = (place, "people.csv") if end == "toml" else ("plan.toml", place)
+            plan, table = (
+                (place, "people.csv") if end == "toml" else ("plan.toml", place)
+            )
             told = refused(PAY, str(table), "--plan", str(plan))
             assert str(place) in told
 
@@ -195,27 +211,61 @@ def test_a_link_to_plan_and_table_is_as_good(clinic, refused):
 @pytest.fixture
 def any_table(monkeypatch):
     """An account that stands for every table, so that a table's own faults are seen."""
-    monkeypatch.setattr(Account, "check_table", lambda self, table: self.fingerprint(table))
+    monkeypatch.setattr(
+        Account, "check_table", lambda self, table: self.fingerprint(table)
+    )
 
 
 TWO = b"id,health\n1,good\n"
 # Tables to refuse: name of the file, content, what the message says.
 BAD_TABLES: tuple[tuple[str, bytes, str], ...] = (
-    ("short.csv", TWO + b"SECRET-CONTENT\n3,good\n", "line 3 does not have as many fields"),
-    ("latin.csv", TWO + "2,SECRET-CONTENT\xe9\n".encode("latin-1"), "line 3 is not UTF-8"),
+    (
+        "short.csv",
+        TWO + b"SECRET-CONTENT\n3,good\n",
+        "line 3 does not have as many fields",
+    ),
+    (
+        "latin.csv",
+        TWO + "2,SECRET-CONTENT\xe9\n".encode("latin-1"),
+        "line 3 is not UTF-8",
+    ),
     ("wide.csv", TWO.decode().encode("utf-16"), "line 1 is not UTF-8"),
-    ("null.csv", TWO + b"2,go\0od\n", "row 2 has a value in 'health' that was not declared"),
+    (
+        "null.csv",
+        TWO + b"2,go\0od\n",
+        "row 2 has a value in 'health' that was not declared",
+    ),
     ("open.csv", TWO + b'2,"SECRET-CONTENT\n3,good\n', "line 3 cannot be read"),
     ("after.csv", TWO + b'2,"good"SECRET-CONTENT\n', "line 3 cannot be read"),
-    ("huge.csv", TWO + b"2," + b"x" * 3_000_000 + b"\n", "line 3 cannot be read (field"),
-    ("twice.csv", b"health,id,health\ngood,1,fair\n", "has 2 columns 'health'; rename all but one"),
-    ("case.csv", b"Health,id\ngood,1\n", "by capitals or spaces; it has 2 columns; --show"),
-    ("bare.csv", b"SECRET-CONTENT,good\n2,fair\n", "has no column 'health'; it has 2 columns"),
+    (
+        "huge.csv",
+        TWO + b"2," + b"x" * 3_000_000 + b"\n",
+        "line 3 cannot be read (field",
+    ),
+    (
+        "twice.csv",
+        b"health,id,health\ngood,1,fair\n",
+        "has 2 columns 'health'; rename all but one",
+    ),
+    (
+        "case.csv",
+        b"Health,id\ngood,1\n",
+        "by capitals or spaces; it has 2 columns; --show",
+    ),
+    (
+        "bare.csv",
+        b"SECRET-CONTENT,good\n2,fair\n",
+        "has no column 'health'; it has 2 columns",
+    ),
     ("title.csv", b"People of SECRET-CONTENT\n\n" + TWO, "has no column 'health'"),
     ("empty.csv", b"", "has no first line"),
     ("head.csv", b"id,health\n", "holds no record that the plan counts"),
     ("zipped.csv", gzip.compress(TWO, mtime=0), "line 1 is not UTF-8"),
-    ("people.csv.gz", gzip.compress(TWO, mtime=0), "table must end in .csv, .tsv or .parquet"),
+    (
+        "people.csv.gz",
+        gzip.compress(TWO, mtime=0),
+        "table must end in .csv, .tsv or .parquet",
+    ),
     ("people.xlsx", TWO, "table must end in .csv, .tsv or .parquet"),
     ("half.parquet", b"PAR1", "cannot be read as .parquet; --show-values prints why"),
     ("upper.csv", TWO + b"2,Good\n", "row 2 has a value in 'health'"),
@@ -235,18 +285,26 @@ GOOD_TABLES: tuple[tuple[str, bytes, list[int]], ...] = (
     ("other twice.csv", b"x,x,health,X\n1,2,good,3\n", [1, 0, 0, 0]),
     ('it\'s "x"; DROP.csv', TWO, [1, 0, 0, 0]),
     ("UPPER.CSV", TWO, [1, 0, 0, 0]),
-    ("names.csv", b'_row,c0,v0,person,"select ""; --",health\n1,2,3,4,5,good\n', [1, 0, 0, 0]),
+    (
+        "names.csv",
+        b'_row,c0,v0,person,"select ""; --",health\n1,2,3,4,5,good\n',
+        [1, 0, 0, 0],
+    ),
 )
 
 
 @pytest.mark.parametrize(("name", "content", "message"), BAD_TABLES)
-def test_tables_that_disagree_with_the_plan(clinic, refused, any_table, name, content, message):
+def test_tables_that_disagree_with_the_plan(
+    clinic, refused, any_table, name, content, message
+):
     (clinic / name).write_bytes(content)
     assert message in refused(PAY, name, "--plan", "plan.toml")
 
 
 @pytest.mark.parametrize(("name", "content", "counts"), GOOD_TABLES)
-def test_every_row_of_a_strange_table_is_counted(clinic, tmp_path, name, content, counts):
+def test_every_row_of_a_strange_table_is_counted(
+    clinic, tmp_path, name, content, counts
+):
     (tmp_path / name).write_bytes(content)
     # What a pattern in the name would count as well.
     (tmp_path / "ab1.csv").write_bytes(TWO * 5)
@@ -270,7 +328,10 @@ def test_parquet_of_other_types(clinic, refused, any_table, sql, message):
 
 
 def test_content_is_shown_on_demand_alone(clinic, any_table, capsys):
-    for name, content in (("v.csv", TWO + b"2,SECRET-CONTENT\n"), ("n.csv", b"SECRET-CONTENT\n")):
+    for name, content in (
+        ("v.csv", TWO + b"2,SECRET-CONTENT\n"),
+        ("n.csv", b"SECRET-CONTENT\n"),
+    ):
         (clinic / name).write_bytes(content)
         assert main(["release", name, "--plan", "plan.toml", "--show-values"]) == 2
         assert SECRET in capsys.readouterr().err
@@ -297,6 +358,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_payment(clinic, refu
 
 @pytest.mark.slow
 def test_a_million_different_values(clinic, refused, any_table):
-    (clinic / "many.csv").write_text("health\n" + "\n".join(f"v{i}" for i in range(1_000_000)))
+    (clinic / "many.csv").write_text(
+        "health\n" + "\n".join(f"v{i}" for i in range(1_000_000))
+    )
     told = refused(PAY, "many.csv", "--plan", "plan.toml")
     assert "row 1 has a value in 'health' that was not declared" in told

@@ -24,7 +24,9 @@ def random_history(seed: int, m: int, cells: int) -> tuple[np.ndarray, np.ndarra
 
 def test_worked_example_to_the_digit() -> None:
     result = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
-    np.testing.assert_allclose(result.weights * 167, [34, -66, 101, 16, 101, 32], rtol=1e-12)
+    np.testing.assert_allclose(
+        result.weights * 167, [34, -66, 101, 16, 101, 32], rtol=1e-12
+    )
     assert float(result.variance) == pytest.approx(241.9161676647, abs=5e-11)
     assert float(result.estimate(EXAMPLE.y)) == pytest.approx(71.9760479042, abs=5e-11)
 
@@ -48,13 +50,19 @@ def test_weights_equal_the_pseudo_inverse_and_the_sparse_ones(
     result = tables.blue(H, b, Q)
     assert result.estimable.all()
     expected = Q @ np.linalg.pinv(H / b[:, None], rcond=1e-10) / b
-    np.testing.assert_allclose(result.weights, expected, atol=1e-8 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        result.weights, expected, atol=1e-8 * np.abs(expected).max()
+    )
     np.testing.assert_allclose(result.weights @ H, Q, atol=1e-9)
     sparse = tables.blue_sparse(csr_array(H), b, Q)
-    np.testing.assert_allclose(sparse.weights, result.weights, atol=1e-7 * (1 + np.abs(Q).max()))
+    np.testing.assert_allclose(
+        sparse.weights, result.weights, atol=1e-7 * (1 + np.abs(Q).max())
+    )
 
 
-def test_rank_deficient_history_keeps_its_digits_where_normal_equations_lose_them() -> None:
+def test_rank_deficient_history_keeps_its_digits_where_normal_equations_lose_them() -> (
+    None
+):
     rng = np.random.default_rng(3)
     H = rng.normal(size=(60, 20)) @ rng.normal(size=(20, 40))
     b = np.geomspace(1e-2, 1e2, 60)
@@ -86,11 +94,20 @@ def test_five_hundred_answers_of_many_sizes_keep_their_digits(spread: float) -> 
         assert np.abs(grown - expected).max() < 1e-7 * np.abs(grown).max()
 
 
-def shortest_in_fractions(H: np.ndarray, scales: np.ndarray, query: np.ndarray) -> float | None:
-    """Return |w| of the shortest w with B^T w = query, B = diag(1/b) H, exactly; None if none."""
+def shortest_in_fractions(
+    H: np.ndarray, scales: np.ndarray, query: np.ndarray
+) -> float | None:
+    """Return |w| of the shortest w with B^T w = query, B = diag(1/b) H, exactly; None
+    if none.
+    """
     flint = pytest.importorskip("flint")
-    rows = [[Fraction(one) / Fraction(b) for one in row] for row, b in zip(H, scales, strict=True)]
-    G = flint.fmpq_mat([[flint.fmpq(*one.as_integer_ratio()) for one in row] for row in rows])
+    rows = [
+        [Fraction(one) / Fraction(b) for one in row]
+        for row, b in zip(H, scales, strict=True)
+    ]
+    G = flint.fmpq_mat(
+        [[flint.fmpq(*one.as_integer_ratio()) for one in row] for row in rows]
+    )
     right = flint.fmpq_mat([[flint.fmpq(*one.as_integer_ratio())] for one in query])
     system = G.transpose() * G
     n = len(query)
@@ -103,7 +120,9 @@ def shortest_in_fractions(H: np.ndarray, scales: np.ndarray, query: np.ndarray) 
     for i, j in enumerate(pivots):
         x[j, 0] = reduced[i, n]
     w = G * x
-    return math.sqrt(sum(float(w[i, 0].p) ** 2 / float(w[i, 0].q) ** 2 for i in range(len(H))))
+    return math.sqrt(
+        sum(float(w[i, 0].p) ** 2 / float(w[i, 0].q) ** 2 for i in range(len(H)))
+    )
 
 
 @pytest.mark.parametrize("spread", [1, 8, 15])
@@ -135,7 +154,9 @@ def test_precise_repeats_do_not_hide_a_rough_answer() -> None:
     assert not tables.blue(np.zeros((2, 2)), [1.0, 1e12], [1.0, 0.0]).estimable
 
 
-def test_a_history_over_a_million_cells_is_estimated_as_on_the_cells_that_matter() -> None:
+def test_a_history_over_a_million_cells_is_estimated_as_on_the_cells_that_matter() -> (
+    None
+):
     """Two sides of 1000 cells; the boxes cut each side at nine places."""
     rng = np.random.default_rng(4)
     edges = np.sort(rng.choice(999, (2, 9), replace=False) + 1)

@@ -22,7 +22,8 @@ def chi_square(draws: np.ndarray, scale: float) -> float:
 
 def test_system_noise_follows_its_law_and_not_one_ten_percent_wider() -> None:
     draws = np.array([grid.system_noise(5) for _ in range(30_000)])
-    limit = 25 + 2 * math.sqrt(25 * 6 * math.log(10)) + 12 * math.log(10)  # passed once in 10^6
+    # passed once in 10^6
+    limit = 25 + 2 * math.sqrt(25 * 6 * math.log(10)) + 12 * math.log(10)
     assert chi_square(draws, 5) < limit < chi_square(draws, 5.5)
 
 
@@ -32,16 +33,20 @@ def test_real_noise_ignores_every_seed(monkeypatch: pytest.MonkeyPatch) -> None:
         random.seed(1)
         seen.add(grid.system_noise(scale))
     assert len(seen) == 5
-    monkeypatch.setattr(secrets, "randbits", lambda n: asked.append(n) or random.getrandbits(n))
+    monkeypatch.setattr(
+        secrets, "randbits", lambda n: asked.append(n) or random.getrandbits(n)
+    )
     grid.system_noise(scale)
     assert asked
 
 
 def test_answers_do_not_betray_the_truth_by_their_low_digits() -> None:
-    # Floating-point Laplace noise added to 0 and to 1 leaves different low digits; grid noise does
-    # not: every multiple of the grid has positive probability under both.
+    # Floating-point Laplace noise added to 0 and to 1 leaves different low digits; grid
+    # noise does not: every multiple of the grid has positive probability under both.
     scale = 2**grid.GRID_BITS
-    low = np.array([[grid.system_noise(scale) % 2**8 for _ in range(2000)] for _ in range(2)])
+    low = np.array(
+        [[grid.system_noise(scale) % 2**8 for _ in range(2000)] for _ in range(2)]
+    )
     assert abs(np.diff(low.mean(axis=1))) < 6 * 74 * math.sqrt(2 / 2000)
     assert all(len(set(row)) > 200 for row in low.tolist())
 
@@ -63,7 +68,9 @@ def test_scale_is_rounded_down_so_that_the_length_is_kept() -> None:
         assert int(float(units)) == units
 
 
-@pytest.mark.parametrize("coefficient", [1 / 3, 0.1, -2 / 7, 5.0, 0.75, 2.0**20 - 1e-7, 1e-22])
+@pytest.mark.parametrize(
+    "coefficient", [1 / 3, 0.1, -2 / 7, 5.0, 0.75, 2.0**20 - 1e-7, 1e-22]
+)
 def test_the_answer_is_that_of_the_coefficients_as_they_are_asked(coefficient):
     counts = np.array([10**7, 2**53, 1], np.int64)  # the sum of the others is no float
     units = grid.true_answer(grid.on_grid([coefficient, 1.0, 1.0], 3), counts)

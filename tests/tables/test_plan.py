@@ -39,23 +39,52 @@ def test_the_budget_of_a_person_is_shared_by_the_records_kept(tmp_path):
 
 def test_requests_follow_plan_and_table_unless_they_are_named(tmp_path):
     plan = planned(tmp_path, PLAN)
-    assert plan.request_of("a") == planned(tmp_path, PLAN + "# a remark\n").request_of("a")
+    assert plan.request_of("a") == planned(tmp_path, PLAN + "# a remark\n").request_of(
+        "a"
+    )
     assert plan.request_of("a") != plan.request_of("b")
-    assert plan.request_of("a") != planned(tmp_path, PLAN + "prior = 2\n").request_of("a")
+    assert plan.request_of("a") != planned(tmp_path, PLAN + "prior = 2\n").request_of(
+        "a"
+    )
     assert planned(tmp_path, PLAN + 'request = "spring"\n').request_of("a") == "spring"
 
 
-# What several keys say together, or a file that is none; each key by itself is in `test_hostile`.
+# What several keys say together, or a file that is none; each key by itself is in
+# `test_hostile`.
 MISTAKES = [
     ("categories", 'categories = ["a"]', "line 6: categories must be 2 to 10000 cells"),
-    ("categories", 'categories = {x = ["a"]}', "line 6: categories must be given for health"),
-    ("categories", "categories = {health = {edges = [2, 1]}}", "line 6: categories: edges of"),
+    (
+        "categories",
+        'categories = {x = ["a"]}',
+        "line 6: categories must be given for health",
+    ),
+    (
+        "categories",
+        "categories = {health = {edges = [2, 1]}}",
+        "line 6: categories: edges of",
+    ),
     ("x", "keep = 2", "line 7: keep must be used with person"),
-    ("x", 'missing = "drop"', r'line 7: missing must be .* so it needs records = "secret"'),
-    ("x", 'missing = "other"', 'line 7: missing must be "refuse" or a category of health'),
+    (
+        "x",
+        'missing = "drop"',
+        r'line 7: missing must be .* so it needs records = "secret"',
+    ),
+    (
+        "x",
+        'missing = "other"',
+        'line 7: missing must be "refuse" or a category of health',
+    ),
     ("x", "prior = [1, 1]", "line 7: prior must be one number, or 3"),
-    ("column", 'columns = ["health", "health"]', "line 6: columns must be one or two different"),
-    ("x", 'colum = "x"', "no such key 'colum'; there are unit, person, keep, dataset, account"),
+    (
+        "column",
+        'columns = ["health", "health"]',
+        "line 6: columns must be one or two different",
+    ),
+    (
+        "x",
+        'colum = "x"',
+        "no such key 'colum'; there are unit, person, keep, dataset, account",
+    ),
     ("column", "", "either column or columns must be given"),
     ("account", "", "account must be given"),
 ]

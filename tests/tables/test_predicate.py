@@ -1,4 +1,6 @@
-"""The language of conditions, against Python's own evaluation of each condition, cell by cell."""
+"""The language of conditions, against Python's own evaluation of each condition, cell
+by cell.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def atoms() -> st.SearchStrategy[Condition]:
     words = st.lists(st.sampled_from(HEALTH), min_size=1, max_size=3)
     return st.one_of(
         st.builds(lambda e, s: compared(0, "age", e, s), st.sampled_from(AGES), sign),
-        st.builds(lambda e, s: compared(1, "income", e, s), st.sampled_from(INCOMES), sign),
+        st.builds(
+            lambda e, s: compared(1, "income", e, s), st.sampled_from(INCOMES), sign
+        ),
         st.sampled_from([(0, 20), (20, 60), (0, 60)]).map(lambda pair: between(*pair)),
         words.map(chosen),
         st.sampled_from(HEALTH).map(unequal),
@@ -59,7 +63,9 @@ def joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
         return f"({a[0]} or {b[0]})", lambda *cell: a[1](*cell) or b[1](*cell)
 
     return st.one_of(
-        inner.map(negated), st.builds(both, inner, atoms()), st.builds(either, inner, atoms())
+        inner.map(negated),
+        st.builds(both, inner, atoms()),
+        st.builds(either, inner, atoms()),
     )
 
 
@@ -68,7 +74,9 @@ CONDITIONS = st.recursive(atoms(), joined, max_leaves=6)
 
 @settings(max_examples=200, deadline=None)
 @given(CONDITIONS)
-def test_a_condition_selects_the_cells_that_python_selects(condition: Condition) -> None:
+def test_a_condition_selects_the_cells_that_python_selects(
+    condition: Condition,
+) -> None:
     text, truth = condition
     expected = [float(truth(*cell)) for cell in CELLS]
     np.testing.assert_array_equal(coefficients(text, CUBE), expected, err_msg=text)
@@ -87,7 +95,9 @@ def test_and_binds_more_tightly_than_or_and_not_most_tightly() -> None:
     expected = [h == "good" or (h == "fair" and age < 20) for age, _, h in CELLS]
     np.testing.assert_array_equal(found, expected)
     found = coefficients("not age < 20 and health = good", CUBE)
-    np.testing.assert_array_equal(found, [age >= 20 and h == "good" for age, _, h in CELLS])
+    np.testing.assert_array_equal(
+        found, [age >= 20 and h == "good" for age, _, h in CELLS]
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,13 +159,19 @@ def test_digits_without_quotation_marks_are_compared_with_texts_as_they_are_writ
 
 
 @pytest.mark.parametrize("value", ["001", "1.", "+1", "1.00", "1000.0", "-01"])
-def test_digits_that_are_no_value_are_refused_and_never_answered_for_another(value: str) -> None:
-    with pytest.raises(ValueError, match=rf"code must be one of 1, 01, .*got '{re.escape(value)}'"):
+def test_digits_that_are_no_value_are_refused_and_never_answered_for_another(
+    value: str,
+) -> None:
+    with pytest.raises(
+        ValueError, match=rf"code must be one of 1, 01, .*got '{re.escape(value)}'"
+    ):
         coefficients(f"code = {value}", CODES)
 
 
 def test_a_number_is_read_as_a_number_where_the_values_are_numbers() -> None:
     sizes = (Categories("size", (1.0, 2.5)), Bins("age", (0, 1000, 2000)))
-    np.testing.assert_array_equal(coefficients("size = 01 and age < 1e3", sizes), [1, 0, 0, 0])
+    np.testing.assert_array_equal(
+        coefficients("size = 01 and age < 1e3", sizes), [1, 0, 0, 0]
+    )
     with pytest.raises(ValueError, match="between takes two numbers"):
         coefficients("code between 01 and 1000", CODES)

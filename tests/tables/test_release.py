@@ -24,7 +24,12 @@ from tests.tables.clinic import OF_NOBODY, PLAN, planned, released
 def test_a_release_is_paid_once_and_the_same_request_gives_the_same_draw(clinic):
     first, second = released(clinic), released(clinic)
     assert (first.cost, first.balance) == (Fraction(1, 2), Fraction(7, 10))
-    assert first.private.n == int(first.private.counts.sum()) == first.record()["records"] == 70
+    assert (
+        first.private.n
+        == int(first.private.counts.sum())
+        == first.record()["records"]
+        == 70
+    )
     assert (first.repeated, second.repeated) == (False, True)
     assert second.private.noisy.tolist() == first.private.noisy.tolist()
     assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
@@ -46,11 +51,23 @@ def test_what_cannot_be_paid_is_not_drawn(clinic, monkeypatch):
 
 REFUSED = [
     ('mechanism = "expMech-local"', PlanError, "must have a proved guarantee"),
-    ('records = "secret"\nmechanism = "lattice"', PlanError, "differ by replacing one record"),
-    ('mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}', PlanError, "without a delta"),
+    (
+        'records = "secret"\nmechanism = "lattice"',
+        PlanError,
+        "differ by replacing one record",
+    ),
+    (
+        'mechanism = "discrete-gaussian"\noptions = {delta = 1e-6}',
+        PlanError,
+        "without a delta",
+    ),
     ('mechanism = "none"', PlanError, "mechanism: name must be one of"),
     ('mechanism = "geometric"', (PlanError, ValueError), "2 categories"),
-    ('missing_values = ["good"]', PlanError, "categories must be different from what stands for a"),
+    (
+        'missing_values = ["good"]',
+        PlanError,
+        "categories must be different from what stands for a",
+    ),
     ('person = "id"', PlanError, "and not both: it says who is protected"),
 ]
 
@@ -80,7 +97,9 @@ def test_a_secret_number_of_records_stays_secret(clinic):
     assert (paid.cost, paid.balance) == (1, Fraction(1, 5))
     assert [name for name, value in record.items() if value in (70, "70")] == []
     found = bounded_analysis(record)["noise_aware"]
-    assert found["mean"] == pytest.approx(paid.private.noise_aware().mean.tolist(), abs=1e-12)
+    assert found["mean"] == pytest.approx(
+        paid.private.noise_aware().mean.tolist(), abs=1e-12
+    )
     assert paid.private.noise_aware().n is None
 
 
@@ -141,18 +160,25 @@ def test_a_request_on_another_version_of_the_table_is_refused(clinic):
 @pytest.mark.parametrize("terms", [{"format": 1, "dataset": "clinic"}, {"format": 2}])
 def test_an_account_of_a_former_format_is_refused_in_words(tmp_path, terms):
     with sqlite3.connect(tmp_path / "old.account") as connection:
-        connection.execute("CREATE TABLE entries (sequence INTEGER PRIMARY KEY, body TEXT)")
+        connection.execute(
+            "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, body TEXT)"
+        )
         connection.execute("INSERT INTO entries VALUES (0, ?)", (json.dumps(terms),))
-    with pytest.raises(AccountError, match=r"no account of this version.* was left as its epsilon"):
+    with pytest.raises(
+        AccountError, match=r"no account of this version.* was left as its epsilon"
+    ):
         open_account(tmp_path / "old.account")
 
 
 def test_a_second_key_folder_gives_no_second_budget(two_people, tmp_path, monkeypatch):
     create_account(tmp_path / "one.account", "one", 1, two_people, RECORD)
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "elsewhere"))
-    with pytest.raises(AccountError, match=r"has an account already, says .*csv.dpbayes"):
+    with pytest.raises(
+        AccountError, match=r"has an account already, says .*csv.dpbayes"
+    ):
         create_account(tmp_path / "two.account", "two", 1, two_people, RECORD)
-    # The known folder is looked into, too: a copy without its note has an account there.
+    # The known folder is looked into, too: a copy without its note has an account
+    # there.
     monkeypatch.delenv("DPBAYES_KEYS")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     copy = tmp_path / "copy.csv"
@@ -177,10 +203,19 @@ def test_a_paid_release_never_looks_refused(clinic, monkeypatch, capsys):
     ("more", "words"),
     [
         ('unit = "record"\n', ("differ by one record replaced", "m times as large")),
-        ('unit = "record"\nrecords = "secret"\n', ("one record more or less", "m times")),
+        (
+            'unit = "record"\nrecords = "secret"\n',
+            ("one record more or less", "m times"),
+        ),
         ('person = "id"\n', ("one person replaced", "up to twice as large")),
-        ('person = "id"\nkeep = 3\n', ("replaced by as many others", "at most 3 records of each")),
-        ('person = "id"\nkeep = 3\nrecords = "secret"\n', ("added or taken away", "two people")),
+        (
+            'person = "id"\nkeep = 3\n',
+            ("replaced by as many others", "at most 3 records of each"),
+        ),
+        (
+            'person = "id"\nkeep = 3\nrecords = "secret"\n',
+            ("added or taken away", "two people"),
+        ),
     ],
 )
 def test_a_promise_names_the_unit_and_for_whom_it_holds(tmp_path, more, words):
@@ -190,18 +225,28 @@ def test_a_promise_names_the_unit_and_for_whom_it_holds(tmp_path, more, words):
         assert word in said
 
 
-def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(two_people, tmp_path):
+def test_a_replaced_record_is_two_steps_and_persons_share_their_epsilon(
+    two_people, tmp_path
+):
     account = create_account(tmp_path / "a", "d", 3, two_people, Unit("id", 3))
     plan = planned(tmp_path, OF_NOBODY + 'person = "id"\nkeep = 3\n')
     assert plan.epsilon_of_a_record == Fraction(1, 6)
     assert cost(plan, account) == Fraction(1, 2)
-    secret = planned(tmp_path, OF_NOBODY + 'person = "id"\nkeep = 3\nrecords = "secret"\n')
+    secret = planned(
+        tmp_path, OF_NOBODY + 'person = "id"\nkeep = 3\nrecords = "secret"\n'
+    )
     assert cost(secret, account) == 1
     assert (account.factor("replace-one"), account.factor("add-or-remove")) == (3, 6)
 
 
-def test_a_public_number_does_not_fit_an_account_for_a_changing_one(two_people, tmp_path):
-    account = create_account(tmp_path / "a", "cells", 1, two_people, RECORD, "add-or-remove")
-    with pytest.raises(AccountError, match=r"be 'add-or-remove' .*in a plan: records = .secret"):
+def test_a_public_number_does_not_fit_an_account_for_a_changing_one(
+    two_people, tmp_path
+):
+    account = create_account(
+        tmp_path / "a", "cells", 1, two_people, RECORD, "add-or-remove"
+    )
+    with pytest.raises(
+        AccountError, match=r"be 'add-or-remove' .*in a plan: records = .secret"
+    ):
         cost(planned(tmp_path, PLAN), account)
     assert account.factor("add-or-remove") == 1

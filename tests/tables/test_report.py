@@ -1,4 +1,6 @@
-"""What a release prints and leaves: what a reader finds in it, and what cannot break out of it."""
+"""What a release prints and leaves: what a reader finds in it, and what cannot break
+out of it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tests.tables.clinic import COUNTS, PLAN, released
 
 
 def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
-    assert main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]) == 0
+    assert (
+        main(["release", "people.csv", "--plan", "plan.toml", "--output", "out"]) == 0
+    )
     printed = capsys.readouterr().out
     record = json.loads((clinic / "out" / "release.json").read_text())
     page = (clinic / "out" / "report.html").read_text()
@@ -32,11 +36,15 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     assert set(links) <= {"www.w3.org", "purl.org", "creativecommons.org"}
     assert "<script" not in page
     assert record["receipt"] in printed
-    lines = list(csv.DictReader((clinic / "out" / "release.csv").read_text().splitlines()))
+    lines = list(
+        csv.DictReader((clinic / "out" / "release.csv").read_text().splitlines())
+    )
     assert [line["label"] for line in lines] == list(COUNTS)
     assert [int(line["released"]) for line in lines] == record["counts"]
     assert float(lines[0]["noise_aware_low"]) < float(lines[0]["noise_aware_high"])
-    methods = " ".join(page.partition("For a methods section")[2].partition("</p>")[0].split())
+    methods = " ".join(
+        page.partition("For a methods section")[2].partition("</p>")[0].split()
+    )
     for word in (
         "mechanism lattice",
         "epsilon 0.5,",
@@ -51,7 +59,9 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     assert "color-scheme: light" in black
 
 
-def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(clinic, monkeypatch, capsys):
+def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(
+    clinic, monkeypatch, capsys
+):
     def stopped(record):
         files = {path.name for path in Path("out").iterdir()}
         assert files == {"release.json", "release.csv", "report.html"}

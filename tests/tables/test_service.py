@@ -1,4 +1,6 @@
-"""The curator's service, asked honestly and attacked: over HTTP, by uvicorn, on this machine."""
+"""The curator's service, asked honestly and attacked: over HTTP, by uvicorn, on this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ from dpbayes import __main__ as cli
 from dpbayes.commands.ask import post
 from dpbayes.tables import service as curator
 from dpbayes.tables.files import Analyst
-from dpbayes.tables.service import LARGEST_BODY, MOST_OF_ONE, Service, service_of, token_digest
+from dpbayes.tables.service import (
+    LARGEST_BODY,
+    MOST_OF_ONE,
+    Service,
+    service_of,
+    token_digest,
+)
 from tests.tables.people import asking, opened, written
 
 ANNA, BORIS = "anna's-token-of-24-letters", "boris's-token-of-24-letter"
@@ -42,7 +50,9 @@ def served(service: Service, patience: float = 10.0) -> Iterator[str]:
     """Serve in a thread of its own; give the address."""
     place = socket.create_server(("127.0.0.1", 0))
     server = curator.server(service, patience)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [place]}, daemon=True
+    )
     thread.start()
     end = time.monotonic() + 20
     while not server.started and time.monotonic() < end:
@@ -59,11 +69,15 @@ def headers(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def asked(address: str, fields: Any, token: str = ANNA, path: str = "/ask") -> httpx.Response:
+def asked(
+    address: str, fields: Any, token: str = ANNA, path: str = "/ask"
+) -> httpx.Response:
     return httpx.post(address + path, json=fields, headers=headers(token), timeout=30)
 
 
-def test_analysts_share_the_history_and_have_budgets_of_their_own(tmp_path: Path) -> None:
+def test_analysts_share_the_history_and_have_budgets_of_their_own(
+    tmp_path: Path,
+) -> None:
     with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
         priced = asked(address, QUESTION, path="/price").json()
         first = asked(address, QUESTION).json()
@@ -73,7 +87,9 @@ def test_analysts_share_the_history_and_have_budgets_of_their_own(tmp_path: Path
         assert (second["outcome"], second["left"]) == ("derived", "0.100000")
         refused = asked(address, {"question": "all", "length": 10}, BORIS).json()
         assert refused["outcome"] == "rejected"
-        again = asked(address, {"question": "all", "length": refused["affordable"]}, BORIS).json()
+        again = asked(
+            address, {"question": "all", "length": refused["affordable"]}, BORIS
+        ).json()
         assert again["outcome"] == "fresh"
         left = httpx.get(f"{address}/balance", headers=headers(ANNA)).json()
         assert left == {"analyst": "anna", "left": f"{1 - first['cost']:.6f}"}
@@ -91,7 +107,10 @@ def test_one_question_for_each_value_and_one_id(tmp_path: Path) -> None:
         ]
         assert first == again
         other = asked(address, fields | {"by": "income"})
-        assert (other.status_code, "something else" in other.json()["error"]) == (400, True)
+        assert (other.status_code, "something else" in other.json()["error"]) == (
+            400,
+            True,
+        )
 
 
 REFUSED = [
@@ -99,12 +118,18 @@ REFUSED = [
     (b"[" * 5000, "body must be JSON"),
     (b"[]", "must have the fields question, length"),
     (b'{"question": "all"}', "must have the fields question, length"),
-    (b'{"question": "all", "length": 4, "payer": "b"}', "must have the fields question, length"),
+    (
+        b'{"question": "all", "length": 4, "payer": "b"}',
+        "must have the fields question, length",
+    ),
     (b'{"question": 3, "length": 4}', "question must be a valid string"),
     (b'{"question": "all", "length": "4"}', "length must be a valid number"),
     (b'{"question": "all", "length": true}', "length must be a valid number"),
     (b'{"question": "all", "length": NaN}', "length must be a finite"),
-    (b'{"question": "all", "length": 1e-320}', "L must be a length whose budget is a number"),
+    (
+        b'{"question": "all", "length": 1e-320}',
+        "L must be a length whose budget is a number",
+    ),
     (b'{"question": "all", "length": 1e300}', "length must need a noise scale"),
     (b'{"question": "all", "length": 1e-7}', "length must need a noise scale"),
     (b'{"question": "all", "length": ' + b"9" * 400 + b"}", "length must be a finite"),
@@ -129,14 +154,26 @@ WRONG = [
 ]
 
 
-def test_errors_are_json_always_say_what_is_wrong_and_cost_nothing(tmp_path: Path) -> None:
+def test_errors_are_json_always_say_what_is_wrong_and_cost_nothing(
+    tmp_path: Path,
+) -> None:
     with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
         for sent, message in REFUSED:
-            got = httpx.post(f"{address}/ask", content=sent, headers=headers(ANNA), timeout=30)
-            assert (got.status_code, message in got.json()["error"]) == (400, True), message
+            got = httpx.post(
+                f"{address}/ask", content=sent, headers=headers(ANNA), timeout=30
+            )
+            assert (got.status_code, message in got.json()["error"]) == (
+                400,
+                True,
+            ), message
         for method, path, sent, header, status in WRONG:
-            got = httpx.request(method, address + path, content=sent, headers=header, timeout=30)
-            assert (got.status_code, list(got.json())) == (status, ["error"]), (path, header)
+            got = httpx.request(
+                method, address + path, content=sent, headers=header, timeout=30
+            )
+            assert (got.status_code, list(got.json())) == (status, ["error"]), (
+                path,
+                header,
+            )
     assert opened(tmp_path).spent == 0
 
 
@@ -151,7 +188,9 @@ def raw(address: str, sent: bytes, seconds: float = 10.0) -> bytes:
         return got
 
 
-def test_what_is_no_http_gets_json_too_and_a_fault_of_ours_tells_nothing(tmp_path: Path) -> None:
+def test_what_is_no_http_gets_json_too_and_a_fault_of_ours_tells_nothing(
+    tmp_path: Path,
+) -> None:
     service = Service(asking(tmp_path), ANALYSTS, 0.01)
     with served(service) as address:
         assert b'{"error": "request must be HTTP/1.1"}' in raw(
@@ -162,7 +201,10 @@ def test_what_is_no_http_gets_json_too_and_a_fault_of_ours_tells_nothing(tmp_pat
         assert got.status_code == 400 or "nothing is told why" in got.json()["error"]
         service.left = None  # type: ignore[method-assign, assignment]
         two = b"Authorization: Bearer " + ANNA.encode()
-        twice = raw(address, b"GET /balance HTTP/1.1\r\nHost: x\r\n%s\r\n%s\r\n\r\n" % (two, two))
+        twice = raw(
+            address,
+            b"GET /balance HTTP/1.1\r\nHost: x\r\n%s\r\n%s\r\n\r\n" % (two, two),
+        )
         assert b" 401 " in twice
 
 
@@ -173,16 +215,24 @@ def refused(line: socket.socket) -> bool:
         return False
 
 
-def test_seventy_clients_without_a_token_do_not_keep_an_analyst_out(tmp_path: Path) -> None:
+def test_seventy_clients_without_a_token_do_not_keep_an_analyst_out(
+    tmp_path: Path,
+) -> None:
     """They are answered 401 at once, while their bodies are still on the way."""
     with served(Service(asking(tmp_path), ANALYSTS, 0.05)) as address:
         port, begun = int(address.rsplit(":", 1)[1]), time.monotonic()
-        lines = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(70)]
+        lines = [
+            socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(70)
+        ]
         for line in lines:
-            line.sendall(b"POST /ask HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{")
+            line.sendall(
+                b"POST /ask HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n{"
+            )
         got = asked(address, QUESTION)
         assert got.json()["outcome"] == "fresh"
-        assert sum(map(refused, lines)) >= 64  # beyond, the oldest of one address are ended
+        assert (
+            sum(map(refused, lines)) >= 64
+        )  # beyond, the oldest of one address are ended
         assert time.monotonic() - begun < 5
         for line in lines:
             line.close()
@@ -194,22 +244,29 @@ def test_eighty_silent_or_slow_clients_do_not_keep_an_analyst_out(
 ) -> None:
     with served(Service(asking(tmp_path), ANALYSTS, 0.05), patience=1.0) as address:
         port = int(address.rsplit(":", 1)[1])
-        lines = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(80)]
+        lines = [
+            socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(80)
+        ]
         for line in lines:
             line.sendall(sent)
         assert asked(address, QUESTION).json()["outcome"] == "fresh"
         ends = time.monotonic() + 5
-        for line in lines:  # all are hung up on when their time is over, dripping or not
+        for (
+            line
+        ) in lines:  # all are hung up on when their time is over, dripping or not
             line.settimeout(max(ends - time.monotonic(), 0.1))
             with suppress(ConnectionError):
                 assert line.recv(100) == b""
             line.close()
 
 
-def test_a_body_that_drips_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_drips_ends_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dpbayes.tables.service.PATIENCE", 0.3)
     head = (
-        b"POST /ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 90\r\n\r\n{"
+        b"POST /ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length:"
+        b" 90\r\n\r\n{"
     )
     with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
         begun = time.monotonic()
@@ -219,20 +276,30 @@ def test_a_body_that_drips_ends_in_time(tmp_path: Path, monkeypatch: pytest.Monk
         assert time.monotonic() - begun < 3
 
 
-def test_questions_of_ten_thousand_letters_are_refused_before_the_desk(tmp_path: Path) -> None:
+def test_questions_of_ten_thousand_letters_are_refused_before_the_desk(
+    tmp_path: Path,
+) -> None:
     long = " or ".join(["income >= 10"] * 700)
     begun = time.monotonic()
     with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
         for text in (long, "(" * 1900, "not " * 400 + "all", "all" + " + all" * 300):
-            got = asked(address, {"question": text[:10_000], "length": 40}, path="/price")
+            got = asked(
+                address, {"question": text[:10_000], "length": 40}, path="/price"
+            )
             assert got.status_code == 400
-            assert "at most" in got.json()["error"] or "goes wrong" in got.json()["error"]
+            assert (
+                "at most" in got.json()["error"] or "goes wrong" in got.json()["error"]
+            )
     assert time.monotonic() - begun < 5
 
 
 @pytest.mark.slow
-def test_one_analyst_delays_another_by_at_most_a_tick_and_a_half(tmp_path: Path) -> None:
-    """Anna sends as much as she may, each question as expensive as one after 1,000 answers."""
+def test_one_analyst_delays_another_by_at_most_a_tick_and_a_half(
+    tmp_path: Path,
+) -> None:
+    """Anna sends as much as she may, each question as expensive as one after 1,000
+    answers.
+    """
     tick, again = 0.2, QUESTION | {"length": 50}
     service = Service(asking(tmp_path), ANALYSTS, tick)
     plain = service.answering.ask
@@ -290,21 +357,27 @@ class Clock:
 def test_the_time_of_an_answer_does_not_follow_its_noise(
     tmp_path: Path, tick: float, answers: int
 ) -> None:
-    """20,000 answers whose work takes longer the larger the noise is; and without ticks."""
+    """20,000 answers whose work takes longer the larger the noise is; and without
+    ticks.
+    """
     clock, rng = Clock(), np.random.default_rng(3)
     service = Service(asking(tmp_path), ANALYSTS, tick, clock.now, clock.sleep)
     noises, times = rng.laplace(size=answers) * 2**130, []
     each = iter(noises)
 
     async def reply(path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
-        clock.time += 0.02 + 0.01 * min(abs(next(each)) / 2**130, 5.0) + 1e-3 * rng.random()
+        clock.time += (
+            0.02 + 0.01 * min(abs(next(each)) / 2**130, 5.0) + 1e-3 * rng.random()
+        )
         return {}
 
     service._reply = reply  # type: ignore[method-assign]
 
     async def run() -> None:
         transport = httpx.ASGITransport(service.app)
-        sent = httpx.Request("POST", "http://x/ask", content=b"{}", headers=headers(ANNA))
+        sent = httpx.Request(
+            "POST", "http://x/ask", content=b"{}", headers=headers(ANNA)
+        )
         for _ in noises:
             begun = clock.time
             await transport.handle_async_request(sent)

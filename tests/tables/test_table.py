@@ -1,4 +1,6 @@
-"""One reader: what a table holds is counted as it is written, whatever its rows look like."""
+"""One reader: what a table holds is counted as it is written, whatever its rows look
+like.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ SPELLINGS = [
 
 
 def written(place: Path, rows: list[str], kind: str = ".csv") -> Path:
-    """Write one column (every value of a CSV file in quotation marks if it needs them)."""
+    """Write one column (every value of a CSV file in quotation marks if it needs
+    them)."""
     if kind == ".parquet":
         return parquet(place, "SELECT unnest(?::VARCHAR[]) AS h", rows)
     return plain(place, "\n".join(["h", *map(field, rows)]) + "\n")
@@ -61,13 +64,18 @@ def counted(table: Path, *attributes: Bins | Categories, **rules: object) -> lis
 @pytest.mark.parametrize("value", SPELLINGS)
 @pytest.mark.parametrize("other", ["no", "x 7"])
 def test_one_record_changes_a_count_by_at_most_one(tmp_path, value, other):
-    """A type guessed from the rows made 500 of 900 records vanish or appear with one more."""
+    """A type guessed from the rows made 500 of 900 records vanish or appear with one
+    more.
+    """
     declared = Categories("h", (value,))
     plain = [value] * 50 + [other] * 40
     before = counted(written(tmp_path, plain), declared)
     assert before == [50]
     for more in ("declined", value, "3", "2021-01-01"):
-        assert abs(counted(written(tmp_path, [*plain, more]), declared)[0] - before[0]) <= 1
+        assert (
+            abs(counted(written(tmp_path, [*plain, more]), declared)[0] - before[0])
+            <= 1
+        )
     assert counted(written(tmp_path, plain, ".parquet"), declared) == [50]
 
 
@@ -75,7 +83,10 @@ def test_one_record_changes_a_count_by_at_most_one(tmp_path, value, other):
 @given(
     st.lists(
         st.sampled_from(SPELLINGS)
-        | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=6),
+        | st.text(
+            st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"),
+            max_size=6,
+        ),
         min_size=1,
         max_size=12,
     ),
@@ -94,7 +105,9 @@ def test_neighbouring_tables_have_neighbouring_counts(tmp_path, rows, more):
     assert np.abs(two - one).sum() <= 1
 
 
-@pytest.mark.parametrize("names", [("H", "h"), ("h", "H"), ("straße", "STRASSE"), ("İ", "i̇")])
+@pytest.mark.parametrize(
+    "names", [("H", "h"), ("h", "H"), ("straße", "STRASSE"), ("İ", "i̇")]
+)
 def test_names_that_differ_by_capitals_are_different_columns(tmp_path, names):
     table = plain(tmp_path, f"{names[0]},{names[1]}\na,b\n")
     assert counted(table, Categories(names[0], ("a", "b"))) == [1, 0]
@@ -106,7 +119,9 @@ def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path):
     table.write_bytes(table.read_bytes().replace(b"heulth", b"health"))
     assert counted(table, Categories("s", ("x", "y"))) == [1, 0]
     assert counted(table, Categories("HEALTH", ("a", "b"))) == [0, 1]
-    with pytest.raises(TableError, match="no column 'health', only one that differs from it by"):
+    with pytest.raises(
+        TableError, match="no column 'health', only one that differs from it by"
+    ):
         counted(table, Categories("health", ("a", "b")))
 
 
@@ -115,7 +130,9 @@ def test_parquet_names_that_differ_by_capitals_are_never_mixed_up(tmp_path):
 def test_a_folder_is_not_a_column_and_not_a_pattern(tmp_path, kind, folder):
     place = tmp_path / folder
     place.mkdir(parents=True)
-    assert counted(written(place, ["a", "a", "a"], kind), Categories("h", ("a", "b"))) == [3, 0]
+    assert counted(
+        written(place, ["a", "a", "a"], kind), Categories("h", ("a", "b"))
+    ) == [3, 0]
     with pytest.raises(TableError, match="has no column 'g'"):
         counted(place / f"table{kind}", Categories("g", ("1", "2")))
 
@@ -147,7 +164,9 @@ def test_what_cannot_be_read_is_said_with_its_place(tmp_path, text, reason):
         counted(plain(tmp_path, text), Categories("h", ("a", "b")))
 
 
-def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_record(tmp_path):
+def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_record(
+    tmp_path,
+):
     table = plain(tmp_path, 'h,x\r\na,5" pipe\nb,1\r\na,7" pipe\n')
     assert counted(table, Categories("h", ("a", "b"))) == [2, 1]
 
@@ -161,7 +180,9 @@ def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_recor
 def test_what_is_no_number_is_outside(tmp_path, value, kind):
     table = written(tmp_path, ["20", value, "30"], kind)
     assert counted(table, Bins("h", (18, 40, 65))) == [2, 0]
-    with pytest.raises(TableError, match="row 2 has a value in 'h' that was not declared"):
+    with pytest.raises(
+        TableError, match="row 2 has a value in 'h' that was not declared"
+    ):
         count(table, [Bins("h", (18, 40, 65))])
 
 
@@ -179,7 +200,16 @@ def test_numbers_are_placed_by_their_decimals(tmp_path, value, place):
 
 
 def test_listed_numbers_are_compared_by_their_decimals(tmp_path):
-    rows = ["1", "1.0", "01", "1e0", "1." + "0" * 30 + "1", "0.1", ".10", "0.1" + "0" * 20 + "1"]
+    rows = [
+        "1",
+        "1.0",
+        "01",
+        "1e0",
+        "1." + "0" * 30 + "1",
+        "0.1",
+        ".10",
+        "0.1" + "0" * 20 + "1",
+    ]
     assert counted(written(tmp_path, rows), Categories("h", (1, 0.1))) == [4, 2]
 
 
@@ -188,7 +218,9 @@ def test_listed_numbers_are_compared_by_their_decimals(tmp_path):
 )
 def test_bins_agree_with_decimals_one_by_one(tmp_path, edges):
     draw = random.Random(5)
-    near = [f"{e!r}{end}" for e in edges for end in ("", "0", "1") if "e" not in repr(e)]
+    near = [
+        f"{e!r}{end}" for e in edges for end in ("", "0", "1") if "e" not in repr(e)
+    ]
     rows = [*near, *(repr(draw.uniform(edges[0], edges[-1])) for _ in range(40))]
     bins = Bins("h", edges)
     cuts = [Decimal(repr(edge)) for edge in edges]
@@ -198,10 +230,14 @@ def test_bins_agree_with_decimals_one_by_one(tmp_path, edges):
 
 
 def test_a_nested_field_is_no_column(tmp_path):
-    table = parquet(tmp_path, "SELECT {'h': 'a', 'g': {'h': 'c'}} AS s, 'b' AS h, ['a'] AS l")
+    table = parquet(
+        tmp_path, "SELECT {'h': 'a', 'g': {'h': 'c'}} AS s, 'b' AS h, ['a'] AS l"
+    )
     assert counted(table, Categories("h", ("a", "b"))) == [0, 1]
     for name in ("s", "l"):
-        with pytest.raises(TableError, match=f"row 1 has a value in '{name}' that was not"):
+        with pytest.raises(
+            TableError, match=f"row 1 has a value in '{name}' that was not"
+        ):
             count(table, [Categories(name, ("a", "b"))])
     with pytest.raises(TableError, match="no column 'g'"):
         counted(table, Categories("g", ("c",)))
@@ -233,7 +269,9 @@ def test_the_first_records_of_a_person_count(tmp_path):
     table.write_text("id,h\n1,a\n,b\n")
     with pytest.raises(TableError, match="row 2 has no value in 'id'"):
         counted(table, declared, unit=Unit("id"))
-    with pytest.raises(ValueError, match="count must not be used where the unit is a person"):
+    with pytest.raises(
+        ValueError, match="count must not be used where the unit is a person"
+    ):
         Rules(unit=Unit("id"), count="n")
     with pytest.raises(ValueError, match="outside must be one of"):
         Rules(outside="guess")
@@ -244,7 +282,9 @@ def test_a_number_of_records_is_a_whole_number(tmp_path, bad):
     table = plain(tmp_path, "h,n\na,3\na,4.0\nb,2\n")
     assert counted(table, Categories("h", ("a", "b")), count="n") == [7, 2]
     table.write_text(f"h,n\na,3\nb,{bad}\n")
-    with pytest.raises(TableError, match="row 2 must have a whole number of records in 'n'"):
+    with pytest.raises(
+        TableError, match="row 2 must have a whole number of records in 'n'"
+    ):
         counted(table, Categories("h", ("a", "b")), count="n")
 
 
@@ -252,10 +292,16 @@ def test_missing_values_are_refused_dropped_or_counted(tmp_path):
     table = written(tmp_path, ["a", "NA", "", "a"])
     declared = [Categories("h", ("a", "none"))]
     absent = ("", "NA")
-    with pytest.raises(TableError, match="row 2 has no value in 'h'; missing values are refused"):
+    with pytest.raises(
+        TableError, match="row 2 has no value in 'h'; missing values are refused"
+    ):
         count(table, declared, Rules(missing_values=absent))
-    assert count(table, declared, Rules(missing="drop", missing_values=absent)).tolist() == [2, 0]
-    assert count(table, declared, Rules(missing="none", missing_values=absent)).tolist() == [2, 2]
+    assert count(
+        table, declared, Rules(missing="drop", missing_values=absent)
+    ).tolist() == [2, 0]
+    assert count(
+        table, declared, Rules(missing="none", missing_values=absent)
+    ).tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(

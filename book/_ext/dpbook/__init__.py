@@ -1,7 +1,9 @@
-"""The book's own Sphinx extension: results of notebooks on pages, the claims board, the explorer.
+"""The book's own Sphinx extension: results of notebooks on pages, the claims board, the
+explorer.
 
-Before documents are looked for, every notebook below ``notebooks/`` is run, or known to be up to
-date, and published below ``book/results/``. Everything else is left to published extensions.
+Before documents are looked for, every notebook below ``notebooks/`` is run, or known to
+be up to date, and published below ``book/results/``. Everything else is left to
+published extensions.
 """
 
 from __future__ import annotations
@@ -29,11 +31,19 @@ WRITERS = 1 + (os.cpu_count() or 2)  # of pages; one resolves references
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension."""
-    gc.set_threshold(100_000, 50, 100)  # documents are trees of many nodes that all stay
-    app.connect("config-inited", build.run_notebooks, priority=100)  # contents are read at 900
-    app.connect("env-check-consistency", lambda app, env: setattr(app, "parallel", WRITERS))
+    gc.set_threshold(
+        100_000, 50, 100
+    )  # documents are trees of many nodes that all stay
+    app.connect(
+        "config-inited", build.run_notebooks, priority=100
+    )  # contents are read at 900
+    app.connect(
+        "env-check-consistency", lambda app, env: setattr(app, "parallel", WRITERS)
+    )
     app.connect("html-page-context", pages.next_chapter)
-    app.connect("build-finished", finish, priority=900)  # when all others have written theirs
+    app.connect(
+        "build-finished", finish, priority=900
+    )  # when all others have written theirs
     app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.connect("builder-inited", board.check)
     app.setup_extension("sphinx.ext.autodoc")
@@ -50,11 +60,17 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def finish(app: Sphinx, problem: Exception | None) -> None:
-    """Complete a site that could be built, and say how its numbers agree with the reference."""
+    """Complete a site that could be built, and say how its numbers agree with the
+    reference.
+    """
     if problem is None:
         if app.builder.format == "html":
             Path(app.outdir, "explorer").mkdir(exist_ok=True)
-            Path(app.outdir, explorer.PROGRAM).write_text(explorer.bundle(), encoding="utf-8")
+            Path(app.outdir, explorer.PROGRAM).write_text(
+                explorer.bundle(), encoding="utf-8"
+            )
             search.write_index(app)
             pages.prune(app)
-        build.logger.info(read_json(Path(app.srcdir, "results", build.CERTIFICATE))["agreement"])
+        build.logger.info(
+            read_json(Path(app.srcdir, "results", build.CERTIFICATE))["agreement"]
+        )

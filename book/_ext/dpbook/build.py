@@ -1,4 +1,5 @@
-"""Before Sphinx looks for documents: every notebook is run, or known to be up to date."""
+"""Before Sphinx looks for documents: every notebook is run, or known to be up to
+date."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def run_notebooks(app: Sphinx, config: Any) -> None:
 def overrides(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the parameters of the next build that differ from the notebooks' own."""
     path = folder / "parameters.yml"
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    content = (
+        yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    )
     checked = TypeAdapter(dict[str, dict[str, Any]]).validate_python(content or {})
     return {find(name, folder)[0]: given for name, given in checked.items()}
 
@@ -44,19 +47,27 @@ def build(folder: Path, results: Path) -> None:
     """Bring the results of all notebooks up to date."""
     paths, sources, given = all_notebooks(folder), Sources(), overrides(folder)
     notebooks = {name: load(path) for name, path in paths.items()}
-    values = {name: chosen(name, one, given.get(name, {})) for name, one in notebooks.items()}
+    values = {
+        name: chosen(name, one, given.get(name, {})) for name, one in notebooks.items()
+    }
     keys = {name: sources.key(notebooks[name], values[name]) for name in paths}
     made = {name: run.kept(results / name).get("made from", {}) for name in paths}
     why = {name: reason(made[name], keys[name]) for name in paths}
-    known = {name: read_json(results.parent / "reference" / f"{name}.json") for name in paths}
+    known = {
+        name: read_json(results.parent / "reference" / f"{name}.json") for name in paths
+    }
     stale = [name for name in paths if why[name]]
     stale.sort(key=lambda name: -known[name].get("seconds", 0))  # the longest first
     stage, problems = results / ".stage.part", []
-    orders = [run.Order(name, paths[name], values[name], stage / name) for name in stale]
+    orders = [
+        run.Order(name, paths[name], values[name], stage / name) for name in stale
+    ]
     finished = run.run_all(orders, os.cpu_count() or 2)
     for place, (order, seconds, problem) in enumerate(finished, 1):
         name = order.name
-        logger.info("[%d/%d] %s %.1f s (%s)", place, len(orders), name, seconds, why[name])
+        logger.info(
+            "[%d/%d] %s %.1f s (%s)", place, len(orders), name, seconds, why[name]
+        )
         problems += [problem] if problem else []
         if not problem:
             run.publish(order, seconds, keys[name], results / name)
@@ -74,7 +85,9 @@ def build(folder: Path, results: Path) -> None:
 
 
 class Certificate(SphinxDirective):
-    """What this build says of itself: agreement with the reference, machine, versions, duration."""
+    """What this build says of itself: agreement with the reference, machine, versions,
+    duration.
+    """
 
     def run(self) -> list[nodes.Node]:
         """Return a list of facts, and of numbers that disagree."""
@@ -83,7 +96,9 @@ class Certificate(SphinxDirective):
         made = read_json(path)
         versions = ", ".join(f"{name} {one}" for name, one in made["versions"].items())
         took = f"{made['notebooks']} notebooks in {made['seconds']} seconds of running"
-        facts = [f"{one}." for one in (made["agreement"], made["machine"], versions, took)]
+        facts = [
+            f"{one}." for one in (made["agreement"], made["machine"], versions, took)
+        ]
         facts += [f"It differs: {one}" for one in made["problems"]]
         items = (nodes.list_item("", nodes.paragraph("", one)) for one in facts)
         return [nodes.bullet_list("", *items, classes=["certificate"])]

@@ -1,10 +1,13 @@
-"""Figures of results: shown on other pages, and set into the page so that they follow its theme.
+"""Figures of results: shown on other pages, and set into the page so that they follow
+its theme.
 
-``{result-figure} documents/D-fig5::means`` shows a figure with the caption that was recorded, or
-with words of the page's own, and a link to its page. Without ``:name:`` it has no number there.
+``{result-figure} documents/D-fig5::means`` shows a figure with the caption that was
+recorded, or with words of the page's own, and a link to its page. Without ``:name:`` it
+has no number there.
 
-Drawings are set into the page: black is the page's colour, other colours are lighter at night. One
-is as wide as the column, but not so narrow that letters are below 11 pixels: then its box scrolls.
+Drawings are set into the page: black is the page's colour, other colours are lighter at
+night. One is as wide as the column, but not so narrow that letters are below 11 pixels:
+then its box scrolls.
 """
 
 from __future__ import annotations
@@ -28,17 +31,20 @@ POINT = 4.0 / 3.0  # CSS pixels
 READABLE = 11.0  # CSS pixels, the least height of letters
 HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
 VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
-DROPPED = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL)
+DROPPED = re.compile(
+    r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL
+)
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
 MARKERS = re.compile(  # one look many times over
-    r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*? style="\1"/>)+'
+    r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*?'
+    r' style="\1"/>)+'
 )
 LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
 BOX = (
-    '<div class="drawn-box"><div class="drawn-scroll">{}</div><button type="button" '
-    'class="drawn-open" aria-haspopup="dialog"><span aria-hidden="true">⤢</span> Full size</button>'
-    "</div>\n"
+    '<div class="drawn-box"><div class="drawn-scroll">{}</div><button type="button"'
+    ' class="drawn-open" aria-haspopup="dialog"><span aria-hidden="true">⤢</span> Full'
+    " size</button></div>\n"
 )
 
 
@@ -63,7 +69,9 @@ class ResultFigure(SphinxDirective):
             cells = read_json(result_file(self.env, name, "executed.ipynb"))["cells"]
         except ValueError as error:
             raise self.error(str(error)) from error
-        figures = [told(one).get("figure", {}) for c in cells for one in c.get("outputs", [])]
+        figures = [
+            told(one).get("figure", {}) for c in cells for one in c.get("outputs", [])
+        ]
         known = [one for one in figures if one.get("name") == stem]
         if not known:
             raise self.error(f"{name} records no figure {stem!r} with a caption")
@@ -82,7 +90,9 @@ class ResultFigure(SphinxDirective):
 
 
 class InlineFigures(SphinxPostTransform):
-    """Put the drawings of results into the page; pictures of a given width stay pictures."""
+    """Put the drawings of results into the page; pictures of a given width stay
+    pictures.
+    """
 
     default_priority = 5  # before pictures are collected for copying
     formats = ("html",)
@@ -92,14 +102,21 @@ class InlineFigures(SphinxPostTransform):
         for number, image in enumerate(list(self.document.findall(nodes.image))):
             file = Path(self.env.srcdir) / image["uri"].lstrip("/")
             sized = {"width", "height", "scale"} & set(image.attributes)
-            svg = file.suffix == ".svg" and not sized and file.is_file() and file.read_text("utf-8")
+            svg = (
+                file.suffix == ".svg"
+                and not sized
+                and file.is_file()
+                and file.read_text("utf-8")
+            )
             if svg and '<g id="figure_1">' in svg:
                 drawn = inlined(svg, f"d{number}-", image.get("alt", ""))
                 image.replace_self(nodes.raw("", BOX.format(drawn), format="html"))
 
 
 def inlined(svg: str, prefix: str, alt: str) -> str:
-    """Return a drawing for a page; `prefix` sets its ids apart from those of other drawings."""
+    """Return a drawing for a page; `prefix` sets its ids apart from those of other
+    drawings.
+    """
     view = VIEW.findall(svg)[0]
     width, height = map(float, view)
     content = HEAD.sub("", DROPPED.sub("", svg), count=1)
@@ -107,7 +124,8 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
     content = re.sub(r">\s+<", "><", content).strip()
     content = MARKERS.sub(styled_once, content)
-    # letters of s points are drawn by scale(s/100): as wide as makes the smallest ones readable
+    # letters of s points are drawn by scale(s/100): as wide as makes the smallest ones
+    # readable
     sizes = [100.0 * float(scale) for scale in LETTERS.findall(svg)] or [math.inf]
     least = min(POINT * width, math.ceil(READABLE * width / min(sizes)))
     size = f"--wide:{width * POINT:.0f}px;--least:{least:.0f}px"
@@ -126,7 +144,9 @@ def styled_once(markers: re.Match[str]) -> str:
 
 
 def themed(colour: str) -> str:
-    """Return black as the page's ink, white as its paper, greys between, and lighter colours."""
+    """Return black as the page's ink, white as its paper, greys between, and lighter
+    colours.
+    """
     shades = bytes.fromhex(colour[1:])
     if max(shades) - min(shades) >= 12:
         return f"color-mix(in srgb,{colour} var(--drawn-colour,100%),#fff)"

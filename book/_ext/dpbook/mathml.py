@@ -1,4 +1,5 @@
-"""Formulas as MathML, made by docutils when the book is built: browsers set them without a script.
+"""Formulas as MathML, made by docutils when the book is built: browsers set them
+without a script.
 
 The font ``_extra/fonts/math.woff2`` has the sizes and the metrics that MathML asks for.
 """
@@ -32,17 +33,24 @@ SET = (
     (r"<mo([^>]*)>(?=[|‖/()[\].⌊⌋⌈⌉]<)", rf"<mo\1{TIGHT}>"),
     (rf"<mo( class=\"mathopen\")?(?={TIGHT}>[‖⌊⌋⌈⌉]<)", r'<mo\1 stretchy="false"'),
     (  # what stands below a hat is an index
-        r'<munderover>(<mi>[^<]*</mi>)(.*?)(<mo stretchy="false">[ˆ~]</mo>)</munderover>',
+        (
+            r"<munderover>(<mi>[^<]*</mi>)(.*?)(<mo"
+            r' stretchy="false">[ˆ~]</mo>)</munderover>'
+        ),
         r'<msub><mover accent="true">\1\3</mover>\2</msub>',
     ),
     (r' class="capital-greek"', ' mathvariant="normal"'),
     (r'<mtable class="ams-align">', '<mtable class="ams-align" displaystyle="true">'),
-    (  # a thin space before the name of a function, and behind it where no bracket follows
+    # a thin space before the name of a function, and behind it where no bracket follows
+    (
         r"(?:(?<=</m[ins]>)|(?<=</mo>)|(?<=</mfrac>)|(?<=</msu[bp]>))"
         r"(?<![=(+−|,[/≤≥<>]</mo>)(?=<mi>(?:ln|exp|sinh|cosh|tanh|coth)<)",
         '<mspace width="0.17em"/>',
     ),
-    (r"(<mo>(?:&ApplyFunction;|\u2061)</mo>)(?=<m(?!o|row><mo))", r'\1<mspace width="0.17em"/>'),
+    (
+        r"(<mo>(?:&ApplyFunction;|\u2061)</mo>)(?=<m(?!o|row><mo))",
+        r'\1<mspace width="0.17em"/>',
+    ),
 )
 """What the converter writes, and what looks as it should: the same spaces as in TeX."""
 
@@ -65,14 +73,20 @@ def visit(writer: Any, node: Any) -> None:
     """Write a formula in the text or on lines of its own."""
     block = isinstance(node, nodes.math_block)
     tag = "div" if block else "span"
-    writer.body.append(writer.starttag(node, tag, "", CLASS="math notranslate nohighlight"))
+    writer.body.append(
+        writer.starttag(node, tag, "", CLASS="math notranslate nohighlight")
+    )
     if block and node["number"]:
-        writer.body.append(f'<span class="eqno">({get_node_equation_number(writer, node)})')
+        writer.body.append(
+            f'<span class="eqno">({get_node_equation_number(writer, node)})'
+        )
         writer.add_permalink_ref(node, "Link to this equation")
         writer.body.append("</span>")
     try:
         writer.body.append(mathml(node.astext(), block))
     except Exception as error:  # the converter's own are of several kinds
-        raise ExtensionError(f"{node.source}: formula {node.astext()!r}: {error}") from error
+        raise ExtensionError(
+            f"{node.source}: formula {node.astext()!r}: {error}"
+        ) from error
     writer.body.append(f"</{tag}>\n" if block else f"</{tag}>")
     raise nodes.SkipNode

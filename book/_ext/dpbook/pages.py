@@ -1,8 +1,9 @@
 """What the theme leaves to do on every page, and docstrings as autodoc wants them.
 
-The style sheets are half a megabyte, most of it for other sites: a selector stays if each of its
-classes stands in a page or in a script. Docstrings mark code with single backticks and use no other
-markup; a backticked label of a definition or theorem becomes a link to it.
+The style sheets are half a megabyte, most of it for other sites: a selector stays if
+each of its classes stands in a page or in a script. Docstrings mark code with single
+backticks and use no other markup; a backticked label of a definition or theorem becomes
+a link to it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from sphinx.application import Sphinx
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
 RESULTS = '<div id="search-results"></div>'
-SEARCH = "".join(f'<script src="search/{name}.js" defer></script>' for name in ("index", "search"))
+SEARCH = "".join(
+    f'<script src="search/{name}.js" defer></script>' for name in ("index", "search")
+)
 MENDINGS = (
     (r'<link rel="preload" as="script"[^>]*>', ""),  # before the style sheets
     (r'<script src="(?=[^"]*_static/(?!documentation_options))', '<script defer src="'),
@@ -29,17 +32,25 @@ MENDINGS = (
     (r'(<button class="btn search-button-field[^>]*?)\s+aria-label="Search"', r"\1"),
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),  # it says "Code"
     (r'(?<=<div) role="list"(?= class="citation-list">)| role="doc-biblioentry"', ""),
-    (r'<summary>(?=<span class="toctree-toggle")', '<summary aria-label="Pages below this one">'),
-    (r'<th(?: class="head[^"]*")?>(?:<p></p>)?</th>', "<td></td>"),
-    # a formula keeps the point or comma behind it on its line, and a power of ten its factor
     (
-        r'(<span class="math notranslate nohighlight">(?:(?!</span>).)*</span>[.,;:)]+)',
+        r'<summary>(?=<span class="toctree-toggle")',
+        '<summary aria-label="Pages below this one">',
+    ),
+    (r'<th(?: class="head[^"]*")?>(?:<p></p>)?</th>', "<td></td>"),
+    # a formula keeps the point or comma behind it on its line, and a power of ten its
+    # factor
+    (
+        (
+            r'(<span class="math notranslate'
+            r' nohighlight">(?:(?!</span>).)*</span>[.,;:)]+)'
+        ),
         r'<span class="kept">\1</span>',
     ),
     (r" × (?=10[⁻⁰¹²³⁴-⁹])(?<=\d...)", "&nbsp;×&nbsp;"),
 )
 
-# Figures and tables have numbers in the paper alone; elsewhere a number is that of a document.
+# Figures and tables have numbers in the paper alone; elsewhere a number is that of a
+# document.
 NUMBER = re.compile(r'<span class="caption-number">(?:Fig|Table)[^<]*</span>')
 
 
@@ -54,20 +65,32 @@ class Templates(BuiltinTemplateLoader):
         return page if context.get("pagename") == "paper" else NUMBER.sub("", page)
 
 
-def next_chapter(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Have a chapter followed by the next chapter; its results stand below it in the sidebar."""
+def next_chapter(
+    app: Any, page: str, template: str, context: dict[str, Any], tree: Any
+) -> None:
+    """Have a chapter followed by the next chapter; its results stand below it in the
+    sidebar.
+    """
     chapters = app.env.toctree_includes[app.config.root_doc]
-    for name, one, other in (("prev", chapters[1:], chapters), ("next", chapters, chapters[1:])):
+    for name, one, other in (
+        ("prev", chapters[1:], chapters),
+        ("next", chapters, chapters[1:]),
+    ):
         if page in one and one.index(page) < len(other):
             there = other[one.index(page)]
             title = app.builder.render_partial(app.env.titles[there])["title"]
-            context[name] = {"link": app.builder.get_relative_uri(page, there), "title": title}
+            context[name] = {
+                "link": app.builder.get_relative_uri(page, there),
+                "title": title,
+            }
 
 
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LABEL = re.compile(r"``((?:def|thm|lem|cor|alg)-[a-z0-9-]+)``")
 RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
-CHOICE = re.compile(r":[\w-]+\([^()]*\)")  # such as :not(.this), which holds where nothing is this
+CHOICE = re.compile(
+    r":[\w-]+\([^()]*\)"
+)  # such as :not(.this), which holds where nothing is this
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 
 
@@ -89,17 +112,27 @@ def pruned(sheet: str, used: set[str]) -> str:
 
 def prune(app: Sphinx) -> None:
     """Shorten the style sheets of a finished site."""
-    files = [one for one in Path(app.outdir).rglob("*") if one.suffix in (".html", ".js", ".css")]
+    files = [
+        one
+        for one in Path(app.outdir).rglob("*")
+        if one.suffix in (".html", ".js", ".css")
+    ]
     used: set[str] = set()
     for path in files:
         if path.suffix != ".css" and path.name != "index.js":
-            used.update(re.findall(r"-?[A-Za-z_][\w-]*", path.read_text(encoding="utf-8")))
+            used.update(
+                re.findall(r"-?[A-Za-z_][\w-]*", path.read_text(encoding="utf-8"))
+            )
     for path in files:
         if path.suffix == ".css" and "_static" in path.parts:
-            path.write_text(pruned(path.read_text(encoding="utf-8"), used), encoding="utf-8")
+            path.write_text(
+                pruned(path.read_text(encoding="utf-8"), used), encoding="utf-8"
+            )
 
 
-def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def rewrite(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Turn a docstring, in place, into reStructuredText that means what it shows."""
     example = False
     for place, line in enumerate(lines):
@@ -108,14 +141,17 @@ def rewrite(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: li
             lines[place] = marked_up(line)
 
 
-def fields(app: Sphinx, what: str, name: str, obj: Any, *rest: Any) -> tuple[str, str] | None:
+def fields(
+    app: Sphinx, what: str, name: str, obj: Any, *rest: Any
+) -> tuple[str, str] | None:
     """Return the signature of what pydantic checks: the names of its fields."""
     named = getattr(obj, "model_fields", None)
     return (f"({', '.join(named)})", "") if named else None
 
 
 def marked_up(line: str) -> str:
-    """Return a line of prose with code as literals, labels as links, and the rest as it is.
+    """Return a line of prose with code as literals, labels as links, and the rest as it
+    is.
 
     >>> marked_up("P[x_i | r] of `law`, book: `thm-series`.")
     'P[x\\\\_i \\\\| r] of ``law``, book: :prf:ref:`thm-series`.'

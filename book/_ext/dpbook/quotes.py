@@ -1,8 +1,9 @@
 """What notebooks recorded, on pages: one number, one sentence, one table.
 
-``{result}`documents/D-fig5::crossover:.1f` `` is a number with its format, which may end in ``up``
-or ``down`` for a bound; ``{claim}`documents/D-fig5::ahead` `` is a sentence. A notebook's own page
-may leave out its name. What is missing or does not hold stops a strict build. A table::
+``{result}`documents/D-fig5::crossover:.1f` `` is a number with its format, which may
+end in ``up`` or ``down`` for a bound; ``{claim}`documents/D-fig5::ahead` `` is a
+sentence. A notebook's own page may leave out its name. What is missing or does not hold
+stops a strict build. A table::
 
     :::{result-table} documents/D-fig5::means
     :name: tab-growth
@@ -38,7 +39,8 @@ NUMBER = re.compile(r"–|∞|−?\d[^*=<>]*")  # a formatted cell; a formula is
 
 
 class Quote(SphinxRole):
-    """A recorded number in the format after the last colon, or the sentence of a claim."""
+    """A recorded number in the format after the last colon, or the sentence of a
+    claim."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return what is quoted; what is missing or does not hold is an error."""
@@ -50,7 +52,9 @@ class Quote(SphinxRole):
                 if not made["holds"]:
                     raise ValueError(f"the claim does not hold: {made['sentence']}")
                 holder = nodes.inline("", "", classes=["quoted-claim"])
-                children, messages = inliner.parse(made["sentence"], self.lineno, None, holder)
+                children, messages = inliner.parse(
+                    made["sentence"], self.lineno, None, holder
+                )
                 holder += children
                 return [holder], messages
             key, _, form = key.partition(":")
@@ -67,7 +71,9 @@ def split(text: str, env: BuildEnvironment) -> tuple[str, str]:
     if not name and env.docname.startswith("results/"):
         name = env.docname.removeprefix("results/")
     if not (name and colons and key):
-        raise ValueError(f"write notebook::name, such as documents/D-fig5::ahead, got {text!r}")
+        raise ValueError(
+            f"write notebook::name, such as documents/D-fig5::ahead, got {text!r}"
+        )
     return name, key
 
 
@@ -84,12 +90,15 @@ def recorded(env: BuildEnvironment, name: str, file: str, key: str) -> Any:
     """Return one entry of a recorded file."""
     known = read_json(result_file(env, name, file))
     if key not in known:
-        raise ValueError(f"{name} has no {key!r} in {file}; it has {', '.join(sorted(known))}")
+        raise ValueError(
+            f"{name} has no {key!r} in {file}; it has {', '.join(sorted(known))}"
+        )
     return known[key]
 
 
 def formatted(value: float, form: str) -> str:
-    """Return a number as a page shows it; what is rounded up or down has twelve digits before.
+    """Return a number as a page shows it; what is rounded up or down has twelve digits
+    before.
 
     >>> formatted(0.6353, ".0% down"), formatted(0.1 + 0.2, ".1f up"), formatted(-0.000012, ".1e")
     ('63%', '0.3', '−1.2 × 10⁻⁵')
@@ -103,7 +112,8 @@ def formatted(value: float, form: str) -> str:
 
 
 def cell(text: str, form: str) -> str:
-    """Return a cell's text: numbers in the given format, all else as it is, a dash for none.
+    """Return a cell's text: numbers in the given format, all else as it is, a dash for
+    none.
 
     >>> cell("inf", ".4g"), cell("nan", ""), cell("11555", ".4g"), cell("-2", "s")
     ('∞', '–', '11,555', '−2')
@@ -117,12 +127,16 @@ def cell(text: str, form: str) -> str:
 
 
 def listed(text: str) -> list[str]:
-    """Return the parts of a comma-separated option; a part in double quotes may hold commas."""
+    """Return the parts of a comma-separated option; a part in double quotes may hold
+    commas.
+    """
     return [part.strip() for part in next(csv.reader([text], skipinitialspace=True))]
 
 
 def read_table(path: Path, options: dict[str, Any]) -> list[list[str]]:
-    """Return the heads and the formatted cells of the columns that are wanted, column by column."""
+    """Return the heads and the formatted cells of the columns that are wanted, column
+    by column.
+    """
     with path.open(encoding="utf-8", newline="") as stream:
         known = {head: cells for head, *cells in zip(*csv.reader(stream), strict=True)}
     names = options.get("columns", list(known))
@@ -130,12 +144,16 @@ def read_table(path: Path, options: dict[str, Any]) -> list[list[str]]:
     forms = options.get("format", [""])
     forms = forms * len(names) if len(forms) == 1 else forms
     if unknown := [one for one in names if one not in known]:
-        raise ValueError(f"{path.name} has no column {unknown[0]!r}; it has {', '.join(known)}")
+        raise ValueError(
+            f"{path.name} has no column {unknown[0]!r}; it has {', '.join(known)}"
+        )
     if not len(heads) == len(forms) == len(names):
         sizes = f"{len(names)} columns, {len(heads)} headers, {len(forms)} formats"
         raise ValueError(f"{path.name}: {sizes}")
     parts = zip(heads, forms, names, strict=True)
-    return [[head, *(cell(one, form) for one in known[name])] for head, form, name in parts]
+    return [
+        [head, *(cell(one, form) for one in known[name])] for head, form, name in parts
+    ]
 
 
 class ResultTable(SphinxDirective):
@@ -152,11 +170,16 @@ class ResultTable(SphinxDirective):
         """Return the table with its caption and a link to all digits."""
         try:
             name, stem = split(self.arguments[0], self.env)
-            columns = read_table(result_file(self.env, name, f"{stem}.csv"), self.options)
+            columns = read_table(
+                result_file(self.env, name, f"{stem}.csv"), self.options
+            )
         except ValueError as error:
             raise self.error(str(error)) from error
         right = [all(map(NUMBER.fullmatch, cells)) for _, *cells in columns]
-        rows = [[MARKS.sub(r"\\\1", one) for one in row] for row in zip(*columns, strict=True)]
+        rows = [
+            [MARKS.sub(r"\\\1", one) for one in row]
+            for row in zip(*columns, strict=True)
+        ]
         lines = [rows[0], ["--:" if one else ":--" for one in right], *rows[1:]]
         text = [
             f":::{{table}} {' '.join(self.content)}",

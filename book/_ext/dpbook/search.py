@@ -1,7 +1,8 @@
 """What the site's search looks through: the words of every page, in one script.
 
-``search/index.js``, which only the page with the results loads, holds for each page its title, the
-keywords of its front matter, its headings, its text and the numbers it records, at four digits.
+``search/index.js``, which only the page with the results loads, holds for each page its
+title, the keywords of its front matter, its headings, its text and the numbers it
+records, at four digits.
 """
 
 from __future__ import annotations
@@ -37,14 +38,21 @@ def words(markup: str) -> str:
 def entry(app: Sphinx, name: str) -> dict[str, object]:
     """Return what is known of a page."""
     page = Path(app.outdir, f"{name}.html").read_text(encoding="utf-8")
-    found, recorded = ARTICLE.search(page), read_json(Path(app.srcdir, name, "numbers.json"))
+    found, recorded = (
+        ARTICLE.search(page),
+        read_json(Path(app.srcdir, name, "numbers.json")),
+    )
     article = UNREAD.sub("", found[1] if found else "")
     return {
         "page": f"{name}.html",
         "title": app.env.titles[name].astext(),
         "keywords": html.unescape(" ".join(KEYWORDS.findall(page))),
-        "headings": [[place, words(heading)] for place, heading in HEADING.findall(article)],
-        "numbers": " ".join(sorted({f"{one:.4f}" for one in recorded.values() if abs(one) < 1e4})),
+        "headings": [
+            [place, words(heading)] for place, heading in HEADING.findall(article)
+        ],
+        "numbers": " ".join(
+            sorted({f"{one:.4f}" for one in recorded.values() if abs(one) < 1e4})
+        ),
         "text": words(article),
     }
 
@@ -54,4 +62,6 @@ def write_index(app: Sphinx) -> None:
     pages = [entry(app, name) for name in sorted(app.env.found_docs)]
     path = Path(app.outdir, "search", "index.js")
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"window.searchIndex = {json.dumps(pages, ensure_ascii=False)};\n", "utf-8")
+    path.write_text(
+        f"window.searchIndex = {json.dumps(pages, ensure_ascii=False)};\n", "utf-8"
+    )
