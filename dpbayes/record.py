@@ -1,13 +1,20 @@
-"""What a notebook keeps: numbers, tables, figures and claims. One call a result.
+"""What a notebook keeps: numbers, tables, figures, claims, checks. One call a result.
 
 ::
 
     from dpbayes import record
 
-    crossover = record.number("crossover", x)               # numbers.json, and returned
-    record.table("means", {"n": sizes, "mean": means})      # means.csv
-    record.figure("means", figure, alt="…", caption="…")    # means.svg and means.png
-    record.claim("ahead", f"The first is smaller: {a:.3f} against {b:.3f}.", a < b)
+    setting = f"{n} balanced records, ε = {epsilon:g}, flat prior"
+    ratio = record.number("ratio", x, given=setting)  # numbers.json, and returned
+    record.table("means", frame, caption="…", format=".3g")  # means.csv
+    record.figure("means", figure, caption="…")  # means.svg and means.png
+    sentence = f"The first is smaller: {a:.3f} against {b:.3f}."
+    record.claim("ahead", sentence, a < b, given=setting)
+    record.check("roads", "Sum and integral agree to 1e-12.", abs(a - b) < 1e-12)
+
+A claim is a finding; a check is what the builders test, such as two ways to one number.
+`given` is the setting of a number or a claim, made from the parameters, so that a rerun
+changes it: what has none is not quoted away from the notebook's own page.
 
 Each shows itself in whatever runs the notebook and writes its file below
 ``results/<notebook>``, or into the folder that the environment variable
@@ -32,11 +39,12 @@ from typing import Any
 import numpy as np
 
 from dpbayes import _validate
-from dpbayes.figures.typeset import typeset, without_roles
+from dpbayes.figures.typeset import cell, formatted, typeset, without_roles
 
 PROVENANCE = "provenance.json"
 NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
 SHOWN_ROWS = 12
+NO_LONGER = "No longer so with these parameters:"
 
 
 @dataclass
@@ -59,17 +67,23 @@ def begin(name: str, results: Path) -> None:
     _runs[:] = [_Run(name, results / name, once=True)]
 
 
-def number(name: str, value: float, *, error: float | None = None) -> float:
+def number(
+    name: str, value: float, *, given: str = "", error: float | None = None
+) -> float:
     """Keep one finite number under a name that is not taken, and return it as it is.
 
-    `error` is the standard error of a number that was drawn, of which `dpbayes verify`
-    allows four; ``math.inf`` marks what belongs to the machine, such as a time, and is
-    not compared.
+    `given` says for which records, ε and prior it was computed, such as ``300 balanced
+    records, ε = 1, flat prior``. `error` is the standard error of a number that was
+    drawn, of which `dpbayes verify` allows four; ``math.inf`` marks what belongs to the
+    machine, such as a time, and is not compared.
     """
     plain = _validate.real(f"number {name!r}", value)
     if error is not None and error != math.inf:
         _validate.non_negative(f"error of {name!r}", error)
+    setting = _setting(name, given)
     _keep("numbers", name, int(value) if isinstance(value, int | np.integer) else plain)
+    if setting:
+        _add("given", {name: setting})
     if error is not None:
         _keep_errors({name: error})
     return value
@@ -77,23 +91,28 @@ def number(name: str, value: float, *, error: float | None = None) -> float:
 
 def table(
     name: str,
-    columns: Mapping[str, Sequence[Any]],
+    data: Any,
     *,
+    caption: str = "",
+    headers: Mapping[str, str] | Sequence[str] = (),
+    format: str | Mapping[str, str] = "",
     errors: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write columns of equal length as ``<name>.csv`` with all digits, and show the
-    first rows.
+    """Write a table as ``<name>.csv`` with all digits, and show its first rows.
 
-    `errors` has the standard errors of columns that were drawn, one for all rows or one
-    a row.
+    `data` is a DataFrame (its index is left out) or a mapping of columns of equal
+    length. `headers` gives the headings: one for each column, or a mapping that names
+    the columns to be shown, in order. `format` is the format of numbers, such as
+    ``.3g``, for all columns or by column. A table with a `caption` has a number on the
+    pages and the label ``tab-stem-name``. `errors` has the standard errors of columns
+    that were drawn, one for all rows or one a row.
     """
-    lengths = {label: len(values) for label, values in columns.items()}
-    if len({*lengths.values()}) != 1:
-        raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
+    columns = _columns(name, data)
     if unknown := [label for label in errors or {} if label not in columns]:
         raise ValueError(
             f"errors of {name!r} name {unknown[0]!r}, which is no column of it"
         )
+    heads, forms = _headings(name, columns, headers), _formats(name, columns, format)
     rows = list(zip(*columns.values(), strict=True))
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([[*columns], *rows])
@@ -101,73 +120,86 @@ def table(
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
         _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
-    lines = [
-        [*columns],
-        ["--:"] * len(columns),
-        *([*map(_cell, r)] for r in rows[:SHOWN_ROWS]),
+    cells = [
+        [
+            _in_table(one, forms.get(label, ""))
+            for one in list(columns[label])[:SHOWN_ROWS]
+        ]
+        for label in heads
     ]
+    lines = [[*heads.values()], ["--:"] * len(heads), *zip(*cells, strict=True)]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    more = (
-        f"\n\n… and {len(rows) - SHOWN_ROWS} more rows"
-        if len(rows) > SHOWN_ROWS
-        else ""
-    )
-    _say(text + more, {"table": name})
+    if len(rows) > SHOWN_ROWS:
+        text += f"\n\n… and {len(rows) - SHOWN_ROWS} more rows"
+    words = typeset(caption)
+    known: dict[str, Any] = {"table": name}
+    if words:
+        known["set"] = {"caption": words, "headers": heads, "format": forms}
+    _say(f"*Table.* {words}\n\n{text}" if words else text, known)
 
 
-def figure(name: str, figure: Any, *, alt: str, caption: str = "") -> None:
+def figure(
+    name: str, figure: Any, *, caption: str = "", alt: str | None = None
+) -> None:
     """Write a figure as ``<name>.svg`` and ``<name>.png`` and show it with its caption.
 
-    `alt` says what the picture shows. On the pages the first figure of ``part/stem``
-    has the label ``fig-stem``, a further one ``fig-stem-name``.
+    `alt` says what the picture shows; where it is left out, it is read off titles,
+    labels and data of the axes. On the pages the first figure of ``part/stem`` has the
+    label ``fig-stem``, a further one ``fig-stem-name``.
     """
-    if not isinstance(alt, str) or not alt.strip():
+    if alt is not None and (not isinstance(alt, str) or not alt.strip()):
         raise ValueError(f"alt must say what the figure shows, got {alt!r}")
+    from dpbayes.figures.alternative import alternative_text
     from dpbayes.figures.theme import png_bytes, svg_bytes
 
+    spoken = typeset(alternative_text(figure) if alt is None else alt)
     _keep("figures", name)
     run = _run()
-    svg = svg_bytes(figure, salt=f"{run.name}/{name}")
-    _save(f"{name}.svg", svg)
-    _save(f"{name}.png", png_bytes(figure))
     stem, first = run.name.rpartition("/")[2], next(iter(run.kept["figures"]))
     label = f"fig-{stem}" if name == first else f"fig-{stem}-{name}"
-    words = {
-        "name": name,
-        "label": label,
-        "alt": typeset(alt),
-        "caption": typeset(caption),
-    }
-    spoken = f'<svg role="img" aria-label="{html.escape(words["alt"])}" '
-    drawn = svg.decode().replace("<svg ", spoken, 1)
+    words = {"name": name, "label": label, "alt": spoken, "caption": typeset(caption)}
+    titles = (axes.get_title("left") or axes.get_title() for axes in figure.axes)
+    title = next(filter(None, titles), name)
+    svg = _with_words(svg_bytes(figure, salt=f"{run.name}/{name}"), title, spoken)
+    _save(f"{name}.svg", svg)
+    _save(f"{name}.png", png_bytes(figure, spoken))
     known = {"figure": words} if caption else {}
-    _show({"image/svg+xml": drawn, "text/plain": f"Figure: {words['alt']}"}, known)
+    shown = {"image/svg+xml": svg.decode(), "text/plain": f"Figure: {spoken}"}
+    _show(shown, known)
     if caption:
         _say(f"*Figure.* {words['caption']}", {"caption-of": label})
 
 
-def claim(name: str, sentence: str, holds: bool, *, theorem: str | None = None) -> None:
-    """Keep a sentence and whether it holds with these parameters, and show both.
+def claim(
+    name: str,
+    sentence: str,
+    holds: bool,
+    *,
+    given: str = "",
+    theorem: str | None = None,
+) -> None:
+    """Keep a finding and whether it holds with these parameters, and show it.
 
-    The sentence is Markdown; numbers get a true minus sign and powers of ten. What a
-    theorem says (its label in the book) cannot fail: that raises AssertionError.
+    The sentence is Markdown; numbers get a true minus sign and powers of ten. `given`
+    is its setting, as of a number. What a theorem says (its label in the book) cannot
+    fail: that raises AssertionError.
     """
-    if (
-        not isinstance(sentence, str)
-        or not sentence.strip()
-        or re.search(r"\bnan\b", sentence)
-    ):
-        raise ValueError(
-            f"claim {name!r} needs a sentence without nan, got {sentence!r}"
-        )
-    if not isinstance(holds, bool | np.bool_):
-        raise TypeError(f"holds must be True or False, got {holds!r} for {name!r}")
-    words = typeset(sentence)
+    words, setting = _sentence("claim", name, sentence, holds), _setting(name, given)
     if theorem and not holds:
         raise AssertionError(f"{theorem} says otherwise: {words}")
-    _keep("claims", name, {"sentence": words, "holds": bool(holds), "theorem": theorem})
-    mark = "✓" if holds else "✗ Does not hold with these parameters:"
-    _say(f"{mark} {words}", {"claim": f"{mark} {words}"})
+    kept = {"sentence": words, "holds": bool(holds), "theorem": theorem}
+    _keep("claims", name, {**kept, **({"given": setting} if setting else {})})
+    text = words if holds else f"{NO_LONGER} {words}"
+    known = {"claim": text, "name": name, "given": setting}
+    _say(f"{text} *({setting})*" if setting else text, known)
+
+
+def check(name: str, sentence: str, holds: bool) -> None:
+    """Keep what was tested and whether it held, such as two ways to one number."""
+    words = _sentence("check", name, sentence, holds)
+    _keep("checks", name, {"sentence": words, "holds": bool(holds)})
+    text = f"{'✓' if holds else '✗'} {words}"
+    _say(text, {"check": text, "name": name})
 
 
 def json_bytes(value: Any) -> bytes:
@@ -224,25 +256,117 @@ def _keep(kind: str, name: str, value: Any = None) -> None:
 
 
 def _keep_errors(found: Mapping[str, Any]) -> None:
-    errors = _run().kept.setdefault("errors", {})
-    for (
-        name,
-        error,
-    ) in found.items():  # None stands for an infinite one, which JSON lacks
+    """Keep standard errors; None stands for an infinite one, which JSON lacks."""
+    added = {}
+    for name, error in found.items():
         each = [
             float(one) if math.isfinite(one) else None for one in np.atleast_1d(error)
         ]
-        errors[name] = each if np.ndim(error) else each[0]
-    _save("errors.json", json_bytes(errors))
+        added[name] = each if np.ndim(error) else each[0]
+    _add("errors", added)
+
+
+def _add(kind: str, found: Mapping[str, Any]) -> None:
+    """Put entries into ``<kind>.json``."""
+    known = _run().kept.setdefault(kind, {})
+    known.update(found)
+    _save(f"{kind}.json", json_bytes(known))
 
 
 def _save(file: str, content: bytes) -> None:
     write_atomically(_run().folder / file, content)
 
 
-def _cell(value: Any) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return typeset(text).replace("|", "\\|")
+def _sentence(kind: str, name: str, sentence: str, holds: bool) -> str:
+    """Return a sentence as it is shown; refuse what is none."""
+    if (
+        not isinstance(sentence, str)
+        or not sentence.strip()
+        or re.search(r"\bnan\b", sentence)
+    ):
+        raise ValueError(
+            f"{kind} {name!r} needs a sentence without nan, got {sentence!r}"
+        )
+    if not isinstance(holds, bool | np.bool_):
+        raise TypeError(f"holds must be True or False, got {holds!r} for {name!r}")
+    return typeset(sentence)
+
+
+def _setting(name: str, given: str) -> str:
+    """Return the setting of a number or a claim as it is shown."""
+    if not isinstance(given, str) or re.search(r"\bnan\b", given):
+        raise ValueError(
+            f"given must be the setting of {name!r} in words, got {given!r}"
+        )
+    return typeset(given)
+
+
+def _columns(name: str, data: Any) -> dict[str, Sequence[Any]]:
+    """Return the columns of a DataFrame or a mapping, which are of one length."""
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        data = {str(label): data[label].tolist() for label in data.columns}
+    if not isinstance(data, Mapping) or not data:
+        raise TypeError(f"table {name!r} must be a DataFrame or columns, got {data!r}")
+    lengths = {label: len(values) for label, values in data.items()}
+    if len({*lengths.values()}) != 1:
+        raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
+    return dict(data)
+
+
+def _headings(
+    name: str,
+    columns: Mapping[str, Any],
+    headers: Mapping[str, str] | Sequence[str],
+) -> dict[str, str]:
+    """Return the headings of the columns that are shown, in order."""
+    if isinstance(headers, Mapping):
+        _known(f"headers of {name!r}", headers, columns)
+        return dict(headers)
+    if headers and len(headers) != len(columns):
+        raise ValueError(
+            f"headers of {name!r} must be {len(columns)}, one a column, got {headers!r}"
+        )
+    return dict(zip(columns, headers or columns, strict=True))
+
+
+def _formats(
+    name: str, columns: Mapping[str, Any], form: str | Mapping[str, str]
+) -> dict[str, str]:
+    """Return the format of each column that has one."""
+    forms = form if isinstance(form, Mapping) else dict.fromkeys(columns, form)
+    _known(f"format of {name!r}", forms, columns)
+    for one in {*forms.values()} - {"s"}:
+        try:
+            formatted(1, one)
+        except (ValueError, TypeError) as error:
+            allowed = "a format of numbers, such as .3g, or s"
+            raise ValueError(
+                f"format of {name!r} must be {allowed}, got {one!r}"
+            ) from error
+    return {label: one for label, one in forms.items() if one}
+
+
+def _known(what: str, given: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+    if unknown := [label for label in given if label not in columns]:
+        raise ValueError(
+            f"{what} names {unknown[0]!r}; the columns are {', '.join(columns)}"
+        )
+
+
+def _in_table(value: Any, form: str) -> str:
+    """Return a value as a table shows it: six digits where no format is given."""
+    short = f"{value:.6g}" if isinstance(value, float) and not form else str(value)
+    return cell(short, form).replace("|", "\\|")
+
+
+def _with_words(svg: bytes, title: str, spoken: str) -> bytes:
+    """Return a drawing with its title and its description for who cannot see it."""
+    marks = f'<svg role="img" aria-label="{html.escape(spoken)}" '
+    words = [html.escape(" ".join(one.split()), quote=False) for one in (title, spoken)]
+    drawn = svg.decode().replace("<svg ", marks, 1)
+    end = drawn.index(">", drawn.index("<svg ")) + 1
+    inside = f"\n <title>{words[0]}</title>\n <desc>{words[1]}</desc>"
+    return f"{drawn[:end]}{inside}{drawn[end:]}".encode()
 
 
 def _say(text: str, known: dict[str, Any]) -> None:

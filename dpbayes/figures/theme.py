@@ -128,10 +128,13 @@ def svg_bytes(figure: Figure, salt: str) -> bytes:
         return _saved(figure, format="svg", metadata={"Date": None, "Creator": None})
 
 
-def png_bytes(figure: Figure) -> bytes:
-    """Return the figure as PNG: the same figure gives the same bytes."""
+def png_bytes(figure: Figure, description: str = "") -> bytes:
+    """Return the figure as PNG with its description in words: the same figure and words
+    give the same bytes.
+    """
+    known = {"Software": None, "Description": description or None}
     with mpl.rc_context(SETTINGS):
-        return _saved(figure, format="png", dpi=PNG_DPI, metadata={"Software": None})
+        return _saved(figure, format="png", dpi=PNG_DPI, metadata=known)
 
 
 def hold(figure: Figure) -> None:

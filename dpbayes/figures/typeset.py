@@ -3,8 +3,12 @@ infinity."""
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from typing import Any
 
+ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _APART = re.compile(
     r"(\$[^$]+\$|`[^`]*`)"
@@ -41,3 +45,43 @@ def without_roles(text: str) -> str:
     words.
     """
     return _ROLE.sub(r"\1", text)
+
+
+def formatted(value: float, form: str) -> str:
+    """Return a number as a page shows it; what is rounded up or down has twelve digits
+    before.
+
+    >>> formatted(0.6353, ".0% down"), formatted(0.1 + 0.2, ".1f up")
+    ('63%', '0.3')
+    >>> formatted(-0.000012, ".1e")
+    '−1.2 × 10⁻⁵'
+    """
+    form, _, way = form.partition(" ")
+    if way in ROUNDED:
+        with localcontext(rounding=ROUNDED[way]):
+            return typeset(format(Decimal(f"{value:.12g}"), form))
+    whole = form.endswith("d") and float(value).is_integer()
+    return typeset(format(int(value) if whole else value, form))
+
+
+def cell(text: str, form: str) -> str:
+    """Return a cell's text: numbers in the given format, all else as it is, a dash for
+    none.
+
+    >>> cell("inf", ".4g"), cell("nan", ""), cell("11555", ".4g"), cell("-2", "s")
+    ('∞', '–', '11,555', '−2')
+    """
+    value = read_number(text)
+    if isinstance(value, str) or math.isnan(value):
+        return text if isinstance(value, str) else "–"
+    if isinstance(value, int) and form.endswith("g") and 10**4 <= abs(value) < 10**9:
+        form = ",d"
+    return formatted(value, form) if form not in ("", "s") else typeset(text)
+
+
+def read_number(text: str) -> Any:
+    """Return the number that a cell of a table holds, or its text."""
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return text

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpbayes.figures.typeset import typeset
+from dpbayes.figures.typeset import read_number, typeset
 from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
 
 TOLERANCE = 1e-9  # what the last digits of long sums differ by between processors
@@ -35,14 +35,6 @@ def recorded(folder: Path) -> dict[str, Any]:
     found = {"numbers": read_json(folder / "numbers.json"), "tables": tables}
     errors = read_json(folder / "errors.json")
     return {**found, "errors": errors} if errors else found
-
-
-def read_number(text: str) -> Any:
-    """Return the number that a cell of a table holds, or its text."""
-    try:
-        return int(text) if text.lstrip("-").isdigit() else float(text)
-    except ValueError:
-        return text
 
 
 def folders(results: Path) -> dict[str, Path]:

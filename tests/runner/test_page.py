@@ -50,8 +50,7 @@ def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
     title, claims, figure, *rest, again = cells(ran)
     assert title["source"] == "# What is twice n?"
     assert (
-        "- ✗ Does not hold with these parameters: There are 7 records"
-        in claims["source"]
+        "- No longer so with these parameters: There are 7 records" in claims["source"]
     )
     assert figure["metadata"]["mystnb"] == {
         "figure": {"name": "fig-tiny", "caption": "Up to $n$ = 7."},
@@ -111,7 +110,7 @@ def test_a_rerun_stands_beside_the_book(
     (ran / "reference" / "part" / "tiny.json").write_text(json.dumps(known))
     made = rerun_page(ran / "part" / "tiny", "part/tiny", own)
     assert made.startswith("<!DOCTYPE html>")
-    order = ["What is twice n?", "Does not hold with these", "<svg", "beside the book"]
+    order = ["What is twice n?", "No longer so with these", "<svg", "beside the book"]
     places = [made.index(one) for one in order]
     assert places == sorted(places)
     assert made.index("<summary>Code</summary>") > places[-1]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from dpbayes import record
 from dpbayes.figures.typeset import typeset
@@ -38,6 +42,13 @@ def test_a_number_is_kept_and_returned(folder: Path) -> None:
     }
 
 
+ONE = {"a": [1]}
+
+
+def tabled(*, data: object = ONE, **options: Any) -> Callable[[], None]:
+    return partial(record.table, "t", data, **options)
+
+
 @pytest.mark.parametrize(
     ("said", "call"),
     [
@@ -47,10 +58,18 @@ def test_a_number_is_kept_and_returned(folder: Path) -> None:
           for one in ("1", None, True, 1j, [1.0])),
         *(("error of 'x' must be", partial(record.number, "x", 1.0, error=one))
           for one in (-1.0, math.nan, True)),
-        *(("words of letters and digits", partial(record.claim, one, "It holds.", True))
+        *(("letters and digits", partial(record.claim, one, "It holds.", True))
           for one in ("", "a b", "../x", "a.b", "-a", "ε")),
-        ("one length, got {'a': 1, 'b': 2}", partial(record.table, "t", {"a": [1], "b": [1, 2]})),
-        ("'c', which is no column", partial(record.table, "t", {"a": [1]}, errors={"c": 1.0})),
+        ("one length, got {'a': 1, 'b': 2}", tabled(data={"a": [1], "b": [1, 2]})),
+        ("'c', which is no column", tabled(errors={"c": 1.0})),
+        ("must be a DataFrame or columns", tabled(data=[1])),
+        ("names 'c'; the columns are a", tabled(headers={"c": ""})),
+        ("names 'c'; the columns are a", tabled(format={"c": "d"})),
+        ("must be 1, one a column", tabled(headers=["x", "y"])),
+        ("such as .3g, or s, got '.3q'", tabled(format=".3q")),
+        ("setting of 'x' in words", partial(record.number, "x", 1.0, given=1)),
+        ("check 'x' needs a sentence", partial(record.check, "x", "", True)),
+        ("holds must be True or False", partial(record.check, "x", "It is.", 1)),
         ("alt must say", partial(record.figure, "x", Figure(), alt=" ")),
         ("needs a sentence", partial(record.claim, "x", " ", True)),
         ("without nan", partial(record.claim, "x", f"It is {math.nan:.2f}.", True)),
@@ -82,6 +101,41 @@ def test_a_table_has_all_digits(
     assert "1 × 10⁻⁹" in capsys.readouterr().out
 
 
+def test_a_frame_is_shown_with_caption_headings_and_formats(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"n": [10, 20000], "mean": [0.125, math.nan], "who": "a|b"})
+    record.table(
+        "means", frame, caption="Means at ε = -1.",
+        headers={"who": "rule", "mean": "error"}, format={"mean": ".2f"},
+    )  # fmt: skip
+    assert capsys.readouterr().out.splitlines() == [
+        "*Table.* Means at ε = −1.",
+        "",
+        "| rule | error |",
+        "| --: | --: |",
+        "| a\\|b | 0.12 |",
+        "| a\\|b | – |",
+    ]
+    written = (folder / "means.csv").read_text()
+    assert written == "n,mean,who\n10,0.125,a|b\n20000,nan,a|b\n"
+
+
+def test_a_figure_speaks_in_every_file(folder: Path) -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1, 2], [3, 5], label="mean")
+    axes.set(xlabel="records", ylabel="<error>", title="It rises")
+    record.figure("line", figure, caption="Up.")
+    spoken = "It rises: <error> against records; mean from 3 to 5."
+    svg = ElementTree.fromstring((folder / "line.svg").read_bytes())
+    space = {"": "http://www.w3.org/2000/svg"}
+    assert svg.get("aria-label") == svg.findtext("desc", namespaces=space) == spoken
+    assert svg.findtext("title", namespaces=space) == "It rises"
+    with Image.open(folder / "line.png") as picture:
+        assert picture.info["Description"] == spoken
+
+
 def test_a_figure_is_drawn_twice_with_the_same_bytes(folder: Path) -> None:
     def drawn() -> bytes:
         figure = Figure()
@@ -97,11 +151,13 @@ def test_a_figure_is_drawn_twice_with_the_same_bytes(folder: Path) -> None:
 def test_a_claim_is_one_sentence_and_whether_it_holds(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record.claim("less", f"The step is at most {3e-12:.0e}.", np.bool_(True))
+    record.claim(
+        "less", f"The step is at most {3e-12:.0e}.", np.bool_(True), given="n = -1"
+    )
     record.claim("rises", f"It rises by {-0.25:.2f}.", False)
     assert capsys.readouterr().out.splitlines() == [
-        "✓ The step is at most 3 × 10⁻¹².",
-        "✗ Does not hold with these parameters: It rises by −0.25.",
+        "The step is at most 3 × 10⁻¹². *(n = −1)*",
+        "No longer so with these parameters: It rises by −0.25.",
     ]
     kept = json.loads((folder / "claims.json").read_text())
     assert kept["rises"] == {
@@ -109,6 +165,26 @@ def test_a_claim_is_one_sentence_and_whether_it_holds(
         "holds": False,
         "theorem": None,
     }
+    assert kept["less"]["given"] == "n = −1"
+
+
+def test_a_check_is_not_a_claim(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record.check("roads", "Both ways give 0.5.", np.bool_(True))
+    record.check("runs", f"Off by {-0.25:.2f}.", False)
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["✓ Both ways give 0.5.", "✗ Off by −0.25."]
+    kept = json.loads((folder / "checks.json").read_text())
+    assert kept["runs"] == {"sentence": "Off by −0.25.", "holds": False}
+    assert not (folder / "claims.json").exists()
+
+
+def test_a_number_has_its_setting(folder: Path) -> None:
+    record.number("ratio", 2.5, given="300 balanced records, ε = 1e-03")
+    record.number("bare", 1.0)
+    kept = json.loads((folder / "given.json").read_text())
+    assert kept == {"ratio": "300 balanced records, ε = 1 × 10⁻³"}
 
 
 def test_a_theorem_cannot_fail(folder: Path) -> None:
@@ -124,7 +200,8 @@ def test_a_session_of_ones_own_is_named_by_jupyter_or_by_the_folder(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DPBAYES_RESULTS", raising=False)
     for variable, value, folder in (
-        ("", "", "results/notebook"), ("JPY_SESSION_NAME", "/x/D-fig5.ipynb", "results/D-fig5"),
+        ("", "", "results/notebook"),
+        ("JPY_SESSION_NAME", "/x/D-fig5.ipynb", "results/D-fig5"),
         ("DPBAYES_RESULTS", "elsewhere", "elsewhere"),
     ):  # fmt: skip
         record._runs.clear()

@@ -17,9 +17,7 @@ stops a strict build. A table::
 from __future__ import annotations
 
 import csv
-import math
 import re
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,11 +27,9 @@ from docutils.statemachine import StringList
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbayes.figures.typeset import typeset
+from dpbayes.figures.typeset import cell, formatted
 from dpbayes.record import read_json
-from dpbayes.runner.verify import read_number
 
-ROUNDED = {"up": ROUND_CEILING, "down": ROUND_FLOOR}
 MARKS = re.compile(r"([\\`*_{}\[\]<>|$~^])")
 NUMBER = re.compile(r"–|∞|−?\d[^*=<>]*")  # a formatted cell; a formula is none
 
@@ -94,36 +90,6 @@ def recorded(env: BuildEnvironment, name: str, file: str, key: str) -> Any:
             f"{name} has no {key!r} in {file}; it has {', '.join(sorted(known))}"
         )
     return known[key]
-
-
-def formatted(value: float, form: str) -> str:
-    """Return a number as a page shows it; what is rounded up or down has twelve digits
-    before.
-
-    >>> formatted(0.6353, ".0% down"), formatted(0.1 + 0.2, ".1f up"), formatted(-0.000012, ".1e")
-    ('63%', '0.3', '−1.2 × 10⁻⁵')
-    """
-    form, _, way = form.partition(" ")
-    if way in ROUNDED:
-        with localcontext(rounding=ROUNDED[way]):
-            return typeset(format(Decimal(f"{value:.12g}"), form))
-    whole = form.endswith("d") and float(value).is_integer()
-    return typeset(format(int(value) if whole else value, form))
-
-
-def cell(text: str, form: str) -> str:
-    """Return a cell's text: numbers in the given format, all else as it is, a dash for
-    none.
-
-    >>> cell("inf", ".4g"), cell("nan", ""), cell("11555", ".4g"), cell("-2", "s")
-    ('∞', '–', '11,555', '−2')
-    """
-    value = read_number(text)
-    if isinstance(value, str) or math.isnan(value):
-        return text if isinstance(value, str) else "–"
-    if isinstance(value, int) and form.endswith("g") and 10**4 <= abs(value) < 10**9:
-        form = ",d"
-    return formatted(value, form) if form not in ("", "s") else typeset(text)
 
 
 def listed(text: str) -> list[str]:
