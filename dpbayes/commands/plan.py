@@ -15,9 +15,16 @@ from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
-from dpbayes.tables.release import cost, planned_mechanism, promise, rehearse
+from dpbayes.tables.release import (
+    cost,
+    meaning,
+    planned_mechanism,
+    promise,
+    promised_epsilon,
+    rehearse,
+)
 from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
-from dpbayes.tables.units import counted, decimal_text
+from dpbayes.tables.units import RELATIONS, counted, decimal_text
 
 ERRORS = (0.1, 0.05, 0.02)
 MOST_CELLS = 1000
@@ -40,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"cells      {len(plan.labels)}: {cells}")
     print(f"mechanism  {mechanism_text(asked)}")
     print(f"guarantee  {promise(plan)}")
+    print(f"meaning    {meaning(plan)}")
     print(f"cost       {price(plan)}", flush=True)
     if records is None:
         print("forecast   give --records N for the error to expect")
@@ -64,9 +72,21 @@ def price(plan: Plan) -> str:
         account = open_account(plan.account)
         wanted, left = cost(plan, account), account.balance
     except AccountError as error:
-        return f"{decimal_text(plan.epsilon, 'up')}; {error}"
+        return f"{unpaid(plan)}; {error}"
     said = f"{decimal_text(wanted, 'up')} of the {decimal_text(left, 'down')} left"
     return said if wanted <= left else f"{said}, not enough"
+
+
+def unpaid(plan: Plan) -> str:
+    """Return the cost where no account says in which relation it is paid."""
+    epsilon = promised_epsilon(plan)
+    text, twice = (decimal_text(times * epsilon, "up") for times in (1, 2))
+    if plan.neighbours == RELATIONS[0]:
+        return text
+    return (
+        f"{twice} of an account for replaced records, which account create makes, or"
+        f" {text} of one made with --neighbours {RELATIONS[1]}"
+    )
 
 
 def error(part: Mapping[str, Any], records: int) -> str:

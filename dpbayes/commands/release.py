@@ -84,6 +84,7 @@ def core_text(paid: PaidRelease, folder: Path) -> str:
     pairs = zip(record["labels"], record["counts"], strict=True)
     lines = [f"{label:{width}}  {count:>12,}" for label, count in pairs]
     lines += [f"request    {paid.request}{again}", f"guarantee  {record['guarantee']}"]
+    lines += [f"meaning    {record['meaning']}"]
     lines += ["cost       {cost} of {bound}; {balance} left".format(**record)]
     lines += [f"receipt    {paid.receipt}"]
     lines += [f"files      {folder / 'report.html'}, release.json, release.csv"]

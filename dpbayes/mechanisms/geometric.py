@@ -69,6 +69,7 @@ class TruncatedGeometric(Nominal):
     remap: bool = False
 
     name: ClassVar[str] = "geometric"
+    afterwards: ClassVar[tuple[str, ...]] = ("remap",)
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
 
     def __post_init__(self) -> None:
@@ -145,10 +146,14 @@ class TruncatedGeometric(Nominal):
         _two(counts)
         n, rate = int(counts.sum()), exact_epsilon(self.epsilon)
         noisy = plain([int(counts[0]) + two_sided_geometric(bits, rate)])
+        return noisy, self.finished(noisy, n, prior)
+
+    def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
+        """Return the histogram with the noisy count clamped, remapped if asked for."""
         first = np.clip(noisy, 0, n)
         if self.remap:
             first = self._answers(prior, n, first)
-        return noisy, np.append(first, n - first)
+        return np.append(first, n - first)
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
@@ -255,6 +260,7 @@ class IndependentNoise(Nominal):
     """
 
     name: ClassVar[str] = "independent"
+    afterwards: ClassVar[tuple[str, ...]] = ()
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
@@ -319,4 +325,8 @@ class IndependentNoise(Nominal):
         noisy = plain(
             [int(count) + two_sided_geometric(bits, rate) for count in counts]
         )
-        return noisy, np.maximum(noisy, 0)
+        return noisy, self.finished(noisy, 0, prior)
+
+    def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
+        """Return the noisy counts with those below 0 set to 0; `n` is not used."""
+        return np.maximum(noisy, 0)

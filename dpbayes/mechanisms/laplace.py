@@ -65,6 +65,8 @@ class LaplaceMechanism(Nominal):
     sensitivity: float | None = None
     rounding: str = "floor"
 
+    afterwards: ClassVar[tuple[str, ...]] = ()
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _validate.choice("name", self.name, SENSITIVITIES)
@@ -227,8 +229,13 @@ class LaplaceMechanism(Nominal):
         if self.one_sided:
             noise = [abs(z) for z in noise]
         noisy = plain(int(x) + z for x, z in zip(counts, noise, strict=False))
+        return noisy, self.finished(noisy, n, prior)
+
+    def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
+        """Return the noisy counts clamped to [0, n], and the rest in the last
+        category."""
         clamped = np.clip(noisy, 0, n)
-        return noisy, np.append(clamped, np.clip(n - clamped.sum(), 0, n))
+        return np.append(clamped, np.clip(n - clamped.sum(), 0, n))
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int

@@ -53,9 +53,8 @@ def _ways(*described: Any) -> tuple[Way, Way]:
     )  # fmt: skip
 
 
-def _drawn(counts: Counts, step: Iterable[int], projection: str) -> Drawn:
-    noisy = whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
-    return noisy, project(noisy[None, :], projection)[0]
+def _noisy(counts: Counts, step: Iterable[int]) -> Counts:
+    return whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,7 @@ class SumZeroLattice(Nominal):
     remap: bool = False
 
     name: ClassVar[str] = "lattice"
+    afterwards: ClassVar[tuple[str, ...]] = ("projection", "remap")
     citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def __post_init__(self) -> None:
@@ -145,8 +145,14 @@ class SumZeroLattice(Nominal):
         step = whole_numbers.lattice_by_coins(
             bits, counts.size, exact_epsilon(self.epsilon)
         )
-        noisy, released = _drawn(counts, step, self.projection)
-        return noisy, self._answer(released, prior) if self.remap else released
+        noisy = _noisy(counts, step)
+        return noisy, self.finished(noisy, int(counts.sum()), prior)
+
+    def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
+        """Return the projection of noisy counts that sum to n, remapped if asked
+        for."""
+        released = project(noisy[None, :], self.projection)[0]
+        return self._answer(released, prior) if self.remap else released
 
     def _answer(self, released: Counts, prior: NDArray[np.float64]) -> Counts:
         n, k = int(released.sum()), released.size
@@ -180,6 +186,7 @@ class DiscreteGaussian(Nominal):
     projection: str = "l2"
 
     name: ClassVar[str] = "discrete-gaussian"
+    afterwards: ClassVar[tuple[str, ...]] = ("projection",)
     citations: ClassVar[tuple[str, ...]] = ("canonne-discrete",)
 
     def __post_init__(self) -> None:
@@ -234,7 +241,12 @@ class DiscreteGaussian(Nominal):
         step = sum_zero_gaussian(
             bits, counts.size, Fraction(self.variance(counts.size))
         )
-        return _drawn(counts, step, self.projection)
+        noisy = _noisy(counts, step)
+        return noisy, self.finished(noisy, int(counts.sum()), prior)
+
+    def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
+        """Return the projection of noisy counts that sum to n."""
+        return np.asarray(project(noisy[None, :], self.projection)[0])
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int

@@ -6,6 +6,8 @@ stands in its file too, and is read by `own` from its exact type only:
 
 guarantee(k)              what is proved, with the theorem's label, or why nothing is
 draw(counts, prior, bits) one exact draw from fair bits: the noisy value, the released counts
+finished(noisy, n, prior) the released counts made from a noisy value whose law knows no prior;
+                          `afterwards` are the options that only this step reads
 log_likelihoods(noisy, n, k)  ln P(noisy | count = 0 … n) but for a constant, one factor a category
 log_likelihood_at(noisy, values)  the same of one noisy count, where the number of records is secret
 step_law(k)               the law of the step as the data grow

@@ -87,11 +87,18 @@ def draw(mechanism: Mechanism, counts: Counts, prior: Floats, bits: BitSource) -
     """
     sampler = own(mechanism, "draw")
     if sampler is None:
-        known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
-        got = f"got {mechanism.name}; these have one: {', '.join(known)}"
-        raise ValueError(f"mechanism must have an exact sampler, {got}")
+        raise ValueError(f"mechanism {no_sampler(mechanism)}")
     drawn: Drawn = sampler(counts, prior, bits)
     return drawn
+
+
+def no_sampler(mechanism: Mechanism) -> str:
+    """Return why a mechanism without an exact sampler is refused, after its name."""
+    known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
+    return (
+        f"must have an exact sampler, got {mechanism.name}; these have one:"
+        f" {', '.join(known)}"
+    )
 
 
 def release(

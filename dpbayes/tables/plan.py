@@ -34,7 +34,7 @@ class Plan(Declared):
 
     `attributes` are one or two; `rules` say what becomes of missing values and who is
     protected; `records` is "public" or "secret"; `prior` has one parameter a cell,
-    shape (k,).
+    shape (k,). `correlation` is how alike two records of one person are.
     """
 
     dataset: Named
@@ -51,6 +51,7 @@ class Plan(Declared):
     chosen: Text | None = Field(None, alias="mechanism")
     options: dict[str, Any] = Field(default_factory=dict)
     epsilon: Epsilon
+    correlation: Annotated[Number, Field(ge=0, le=1)] = 1.0
     given_prior: Number | list[Number] = Field(1.0, alias="prior")
 
     @model_validator(mode="after")
@@ -70,6 +71,13 @@ class Plan(Declared):
                 "prior", f"one number, or {cells}, above 0 and at most 1e9", given
             )
         self._check_missing()
+        if "correlation" in self.file.settings and self.unit.keep == 1:
+            raise wrong(
+                "correlation",
+                "left out where one record of each person counts, or of each record:"
+                " it says how alike the records of one person are",
+                self.correlation,
+            )
         return self
 
     @cached_property
@@ -131,6 +139,16 @@ class Plan(Declared):
         )
 
     @property
+    def design_effect(self) -> float:
+        """Kish's design effect, 1 + (keep - 1) correlation: so many times larger is the
+        variance of a share than from as many independent records.
+
+        `correlation` is that of the answers in two records of one person, from 0
+        (independent) to 1 (equal), which is assumed unless the plan declares another.
+        """
+        return 1.0 + (self.unit.keep - 1) * self.correlation
+
+    @property
     def rules(self) -> Rules:
         return Rules(self.unit, REFUSE, self.missing, self.missing_values)
 
@@ -147,21 +165,27 @@ class Plan(Declared):
         """
         return self.epsilon / self.unit.keep
 
-    def statement(self) -> str:
-        """Return everything that decides the law of the release, in one line."""
+    def statement(self, afterwards: tuple[str, ...] | None = None) -> str:
+        """Return everything that decides the law of what is drawn, in one line.
+
+        `afterwards` are the options that only the step after the noise reads, which
+        reads the prior, too; None where the draw itself needs the prior.
+        """
+        left_out = afterwards or ()
+        options = [o for o in sorted(self.options.items()) if o[0] not in left_out]
+        prior = self.prior.tolist() if afterwards is None else []
         return repr(
             [self.dataset, self.attributes, self.rules, self.records, self.mechanism,
-             sorted(self.options.items()), str(self.epsilon), self.prior.tolist()]
+             options, str(self.epsilon), prior]
         )  # fmt: skip
 
-    def request_of(self, fingerprint: str) -> str:
-        """Return the request's name: the declared one, or one that follows from plan
-        and table.
+    def request_of(self, fingerprint: str, statement: str | None = None) -> str:
+        """Return the request's name: the declared one, or one that follows from what is
+        drawn and from the table.
         """
-        follows = hashlib.sha256(
-            f"{self.statement()}|{fingerprint}".encode()
-        ).hexdigest()[:16]
-        return self.request or follows
+        stated = self.statement() if statement is None else statement
+        follows = hashlib.sha256(f"{stated}|{fingerprint}".encode()).hexdigest()
+        return self.request or follows[:16]
 
 
 def _declared(

@@ -17,9 +17,9 @@ import numpy as np
 
 from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
+from dpbayes.mechanisms.protocol import given_epsilon, guarantee, own, quantified
 from dpbayes.tables.account import Account
-from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.drawn import Release, no_sampler, release
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
@@ -57,6 +57,8 @@ def planned_mechanism(plan: Plan) -> Mechanism:
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
         raise PlanError(f"{where}: mechanism: {error}") from error
+    if own(chosen, "draw") is None:
+        raise PlanError(f"{where}: mechanism {no_sampler(chosen)}")
     if (
         promised.bound is None
         or promised.failure
@@ -67,21 +69,48 @@ def planned_mechanism(plan: Plan) -> Mechanism:
             f" (records = {plan.records!r}) without a delta, since accounts add up"
             f" epsilons alone, got {plan.mechanism!r}. {promised.sentence}"
         )
+    if promised.bound != plan.epsilon_of_a_record:
+        bound = decimal_text(promised.bound * plan.unit.keep, "up")
+        raise PlanError(
+            f"{where}: mechanism must promise the plan's epsilon,"
+            f" {decimal_text(plan.epsilon, 'up')}, got {plan.mechanism!r}, which with"
+            f" these options promises {bound} for {len(plan.labels)} categories: leave"
+            " out the option that changes it, or choose ilapMech or lattice, which"
+            " promise the epsilon they are given"
+        )
     return chosen
+
+
+def promised_epsilon(plan: Plan) -> Fraction:
+    """Return the epsilon that the planned mechanism promises one unit of the plan.
+
+    It is the mechanism's own proved bound for one record, times the records that are
+    kept of a person. This, and not the number in the plan, is paid and said.
+    """
+    bound = guarantee(planned_mechanism(plan), len(plan.labels)).bound
+    assert bound is not None, "a planned mechanism has a proved guarantee"
+    return bound * plan.unit.keep
 
 
 def promise(plan: Plan) -> str:
     """Return what the release promises, and for whom it holds."""
     differ = f"tables x, x' that differ by {plan.unit.differ_by(plan.neighbours)}"
-    return f"{quantified(differ, plan.epsilon)}. {plan.unit.holds_for(plan.neighbours)}"
+    said = quantified(differ, promised_epsilon(plan))
+    return f"{said}. {plan.unit.holds_for(plan.neighbours)}"
+
+
+def meaning(plan: Plan) -> str:
+    """Return what the promise means for one unit, in odds."""
+    return plan.unit.odds(promised_epsilon(plan), plan.neighbours).sentence
 
 
 def cost(plan: Plan, account: Account) -> Fraction:
     """Return what a release costs in the account's relation; AccountError where it has
     no price.
     """
+    of_a_record = promised_epsilon(plan) / plan.unit.keep
     account.require_unit(plan.unit)
-    return plan.epsilon_of_a_record * account.factor(plan.neighbours)
+    return of_a_record * account.factor(plan.neighbours)
 
 
 @dataclass(frozen=True)
@@ -116,11 +145,13 @@ class PaidRelease:
             "prior": plan.prior.tolist(),
             "records": private.n if plan.records == "public" else None,
             "mechanism": {"name": plan.mechanism, "options": plan.options},
-            "epsilon": decimal_text(plan.epsilon, "up", 12),
+            "epsilon": decimal_text(promised_epsilon(plan), "up", 12),
             "unit": str(plan.unit),
             "records_of_a_person": plan.unit.keep,
+            "design_effect": plan.design_effect,
             "neighbours": plan.neighbours,
             "guarantee": promise(plan),
+            "meaning": meaning(plan),
             "cost": decimal_text(self.cost, "up", 12),
             "balance": decimal_text(self.balance, "down", 12),
             "bound": decimal_text(self.bound, "down", 12),
@@ -177,7 +208,9 @@ def release_table(
         raise PlanError(f"{plan.file.where('dataset')}: dataset must be {told}")
     price = cost(plan, account)
     mark = account.check_table(place)
-    request = plan.request_of(mark)
+    finish = own(chosen, "finished")
+    statement = plan.statement(own(chosen, "afterwards"))
+    request = plan.request_of(mark, statement)
     kept = account.result(request, mark)
     repeated = kept is not None
     if kept is None:
@@ -194,7 +227,7 @@ def release_table(
             raise AccountError(f"table {place} {told}")
         rehearse(plan, n)
     # Whoever asks again must ask for the same: the account says so.
-    account.reserve(request, price, plan.statement(), table=mark)
+    account.reserve(request, price, statement, table=mark)
     if kept is None:
         drawn = release(chosen, counts, plan.prior)
         said = {
@@ -207,6 +240,9 @@ def release_table(
     noisy, released = (
         np.array(said[name], dtype=np.int64) for name in ("noisy", "counts")
     )
-    private = Release(chosen, plan.prior, int(said["n"]), noisy, released)
+    n = int(said["n"])
+    if finish is not None:  # with this plan's prior and options, from the same noise
+        released = finish(noisy, n, plan.prior)
+    private = Release(chosen, plan.prior, n, noisy, released)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

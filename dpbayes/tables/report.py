@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import html
 import io
-import math
 import re
 import warnings
 from collections.abc import Mapping
@@ -86,8 +85,6 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
             r=record,
             level=f"{LEVEL:.0%}",
             rows=rows_of(record),
-            epsilon=float(record["epsilon"]),
-            odds=math.exp(min(float(record["epsilon"]), 100.0)) + 0.005,  # rounded up
             formula=re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs),
             aware=_part(record, "noise_aware"),
             figure=drawing(record) if drawn else "",

@@ -37,6 +37,21 @@ def test_the_budget_of_a_person_is_shared_by_the_records_kept(tmp_path):
     assert plan.epsilon_of_a_record == Fraction(1, 10)
 
 
+def test_records_of_one_person_are_taken_for_equal_unless_declared(tmp_path):
+    """Kish: a share of n/keep people with keep equal answers has keep times the
+    variance."""
+    three = OF_NOBODY + 'person = "id"\nkeep = 3\n'
+    assert planned(tmp_path, three).design_effect == 3.0
+    assert planned(tmp_path, three + "correlation = 0.25\n").design_effect == 1.5
+    assert planned(tmp_path, three + "correlation = 0\n").design_effect == 1.0
+    assert planned(tmp_path, PLAN).design_effect == 1.0
+    for line in ("correlation = 1.5", "correlation = -0.1"):
+        with pytest.raises(PlanError, match="correlation must be .* than or equal to"):
+            planned(tmp_path, three + line + "\n")
+    with pytest.raises(PlanError, match="correlation must be left out where one"):
+        planned(tmp_path, PLAN + "correlation = 0.5\n")
+
+
 def test_requests_follow_plan_and_table_unless_they_are_named(tmp_path):
     plan = planned(tmp_path, PLAN)
     assert plan.request_of("a") == planned(tmp_path, PLAN + "# a remark\n").request_of(

@@ -207,14 +207,14 @@ def test_a_paid_release_never_looks_refused(clinic, monkeypatch, capsys):
             'unit = "record"\nrecords = "secret"\n',
             ("one record more or less", "m times"),
         ),
-        ('person = "id"\n', ("one person replaced", "up to twice as large")),
+        ('person = "id"\n', ("one person replaced", "not covered where")),
         (
             'person = "id"\nkeep = 3\n',
             ("replaced by as many others", "at most 3 records of each"),
         ),
         (
             'person = "id"\nkeep = 3\nrecords = "secret"\n',
-            ("added or taken away", "two people"),
+            ("added or taken away", "1.334 times"),
         ),
     ],
 )
