@@ -293,9 +293,7 @@ def _tree(
 
 
 def stored_check(n: int, epsilon: float) -> PriceCheck:
-    """Return the check of the kept prices of one of `CASES`; commit f14be0f has their
-    search.
-    """
+    """Return the check of the kept prices of one of `CASES`."""
     if (n, epsilon) not in CASES:
         raise ValueError(f"n and epsilon must be one of {CASES}, got {(n, epsilon)}")
     source = files("dpbayes").joinpath("data", "simplex-prices.npz")

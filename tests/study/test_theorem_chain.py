@@ -169,3 +169,28 @@ def test_eight_records_break_the_promise_from_twenty_five_to_a_thousand_categori
     assert min(room for _, room in found) > np.log(1.18)
     for k in (30, 300):
         assert abs(np.log(broken_at(k).audit().ratio) - found[k - EIGHT_FROM][1]) < 2e-3
+
+
+def test_eight_records_break_the_promise_from_a_thousand_categories_on() -> None:
+    """The constants of the estimate in the proof, each at 15 digits."""
+    limit = EightRecords()
+    s, gamma = float(limit.s), float(limit.gamma)
+    far = np.array([float(c) for c in limit.own])
+    powers = 8 - np.arange(8) - 0.8 * (far[8] - far[:8])
+    assert powers.min() == powers[7]
+    assert 0.485 < powers[7] < 0.486
+    slope = 0.8 * (np.exp(-gamma) - np.expm1(-gamma) / s - 2.0)
+    assert slope > 0.506
+    log_delta_slope = 0.8 / np.expm1(gamma) + 0.8 / s - 8.0
+    assert log_delta_slope > 0.41
+    falling = [np.prod(np.arange(j + 1.0, 9.0)) for j in range(8)]  # 8! / j!
+    for k in (1000.0, 10_000.0, 1e6):
+        sigma = float(np.sum(falling * k**-powers))
+        excess = slope * np.log(k) - np.log1p(sigma)
+        room = log_delta_slope * np.log(k) + np.log(40320 / 18) - 20 / k
+        room += np.log(-np.expm1(-excess)) - np.log1p(sigma)
+        assert excess > 2.6
+        assert room > 9.5
+        exact = limit.bound(int(k))
+        assert exact[0] >= excess
+        assert exact[1] >= room
