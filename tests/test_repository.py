@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.metadata
 import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,11 @@ ORDER = (
     "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
     "auditing", "tables", "study", "record", "runner", "commands", "__main__",
 )  # fmt: skip
+# What jupyter-book, myst-nb and the rest of the extra cannot do without.
+BROUGHT = {
+    "sphinx", "docutils", "myst-parser", "pybtex", "traitlets", "markupsafe",
+    "nbclient", "sphinx-external-toc", "pandas", "packaging",
+}  # fmt: skip
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 TABLES = {"duckdb", "pydantic", "flint", "jinja2", "starlette", "uvicorn"}
 OPTIONAL = {
@@ -47,9 +55,10 @@ OPTIONAL = {
 def lock(python: str) -> dict[str, str]:
     """Return the locked version of each package for one version of Python on Linux."""
     environment = {
-        "python_version": python, "python_full_version": f"{python}.9", "sys_platform": "linux",
-        "platform_system": "Linux", "platform_machine": "x86_64", "os_name": "posix",
-        "implementation_name": "cpython", "platform_python_implementation": "CPython",
+        "python_version": python, "python_full_version": f"{python}.9",
+        "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
+        "platform_machine": "x86_64", "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
     }  # fmt: skip
     found = re.findall(
         r"^([\w.-]+)==([^ ;]+)(?: ; (.*?))?(?: \\)?$", LOCK, re.MULTILINE
@@ -104,6 +113,7 @@ def test_lock_and_conda_environment_cover_every_dependency() -> None:
             asked[name.replace("python-duckdb", "duckdb")] = version
     python = asked.pop("python")
     del asked["pip"]
+    del asked["-e ."]  # the package itself
     assert {name: lock(python).get(name) for name in asked} == asked
     assert asked.keys() == {one.name.lower() for one in DIRECT}
 
@@ -121,6 +131,51 @@ def test_imports_point_one_way() -> None:
             wrong.append(f"{path.relative_to(ROOT)} imports the whole package")
     assert wrong == []
     assert {home(path) for path in SOURCES} - {*ORDER, "__init__"} == set()
+
+
+@cache
+def named(code: str) -> frozenset[str]:
+    """Return the modules that code imports; an attribute of the package loads one."""
+    tree = ast.parse(code)
+    offered = {
+        f"dpbayes.{dpbayes._MODULE_OF[one.attr]}"
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Attribute) and one.attr in dpbayes._MODULE_OF
+    }
+    return frozenset(imports(tree) | offered)
+
+
+def distributions(code: str, seen: set[str]) -> set[str]:
+    """Return the top names that code imports, itself and through this package."""
+    found = {one.split(".")[0] for one in named(code)}
+    for name in named(code) - seen:
+        inside = PACKAGE.parent / name.replace(".", "/")
+        for path in (inside.with_suffix(".py"), inside / "__init__.py"):
+            if name.startswith("dpbayes.") and path.is_file():
+                seen.add(name)
+                found |= distributions(path.read_text(), seen)
+    return found
+
+
+def test_the_extra_for_the_book_holds_all_that_notebooks_and_extension_import() -> None:
+    code = [one.read_text() for one in (ROOT / "book/_ext").rglob("*.py")]
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
+        cells = json.loads(path.read_text())["cells"]
+        source = ["".join(one["source"]) for one in cells if one["cell_type"] == "code"]
+        lines = "\n".join(source).splitlines()
+        code.append("\n".join(one for one in lines if one[:1] not in "%!"))
+    seen: set[str] = set()
+    needed = set().union(*(distributions(one, seen) for one in code))
+    needed -= {*sys.stdlib_module_names, "dpbayes", "dpbook", "conftest"}
+    homes = importlib.metadata.packages_distributions()
+    extras = PROJECT["optional-dependencies"]
+    given = [Requirement(one) for one in PROJECT["dependencies"] + extras["book"]]
+    brought = {one.name.lower() for one in given} | BROUGHT
+    missing = {
+        one for one in needed if not {name.lower() for name in homes[one]} & brought
+    }
+    assert missing == set()
+    assert {"duckdb", "pydantic", "flint"} <= needed
 
 
 def test_libraries_are_imported_where_they_belong() -> None:

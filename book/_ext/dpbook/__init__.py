@@ -17,11 +17,22 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from dpbayes.record import read_json
-from dpbook import board, build, explorer, figures, mathml, pages, quotes, search
+from dpbook import (
+    board,
+    build,
+    explorer,
+    figures,
+    mathml,
+    pages,
+    quotes,
+    search,
+    source,
+)
 
 DIRECTIVES = {
     "certificate": build.Certificate, "result-table": quotes.ResultTable,
     "result-figure": figures.ResultFigure, "explorer": explorer.Explorer,
+    "source": source.Listed,
     **dict.fromkeys(board.NAMES, board.FromClaims),
 }  # fmt: skip
 ROLES = {"result": quotes.Quote, "claim": quotes.Quote, "explore": explorer.Explore}
@@ -40,12 +51,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect(
         "env-check-consistency", lambda app, env: setattr(app, "parallel", WRITERS)
     )
+    app.connect("config-inited", pages.launch)
     app.connect("html-page-context", pages.next_chapter)
+    app.connect("html-page-context", source.footer, priority=900)
     app.connect(
         "build-finished", finish, priority=900
     )  # when all others have written theirs
     app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.connect("builder-inited", board.check)
+    app.connect("builder-inited", source.prepare)
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", pages.rewrite)
     app.connect("autodoc-process-signature", pages.fields)
@@ -71,6 +85,7 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
             )
             search.write_index(app)
             pages.prune(app)
+            source.publish(app)
         build.logger.info(
             read_json(Path(app.srcdir, "results", build.CERTIFICATE))["agreement"]
         )

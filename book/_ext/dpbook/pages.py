@@ -36,6 +36,8 @@ MENDINGS = (
         r'<summary>(?=<span class="toctree-toggle")',
         '<summary aria-label="Pages below this one">',
     ),
+    # the notebook in the repository is the one without outputs
+    (r'(href="https?://[^"]*/)results/(?=[^"?]*\.ipynb")', r"\1notebooks/"),
     (r'<th(?: class="head[^"]*")?>(?:<p></p>)?</th>', "<td></td>"),
     # a formula keeps the point or comma behind it on its line, and a power of ten its
     # factor
@@ -63,6 +65,14 @@ class Templates(BuiltinTemplateLoader):
         for fault, cure in MENDINGS:
             page = re.sub(fault, cure, page)
         return page if context.get("pagename") == "paper" else NUMBER.sub("", page)
+
+
+def launch(app: Sphinx, config: Any) -> None:
+    """Leave out the buttons that open a notebook elsewhere while no address is given:
+    the theme stops without one.
+    """
+    if not config.html_theme_options.get("repository_url"):
+        config.html_theme_options["launch_buttons"] = {}
 
 
 def next_chapter(
