@@ -41,7 +41,9 @@ def test_a_plan_whose_mechanism_promises_something_else_is_refused(
 ):
     text = f'{OF_NOBODY}{whom}\nmechanism = "{name}"\n[options]\n{options}\n'
     plan = planned(tmp_path, text)
-    with pytest.raises(PlanError, match="must promise the plan's epsilon, 0.5") as told:
+    with pytest.raises(
+        PlanError, match=r"must promise the plan's epsilon, 0\.5"
+    ) as told:
         planned_mechanism(plan)
     assert name in str(told.value)
     for priced in (promise, lambda one: cost(one, None)):
@@ -115,7 +117,9 @@ def test_what_no_release_can_draw_has_no_price(tmp_path):
 def _loss(mechanism, one, other):
     """The largest log ratio of the exact laws at two count vectors, both directions."""
     laws = [mechanism.law(x, np.ones(len(x))) for x in (one, other)]
-    found = [dict(zip(map(tuple, p.outputs), p.log_probabilities)) for p in laws]
+    found = [
+        dict(zip(map(tuple, p.outputs), p.log_probabilities, strict=True)) for p in laws
+    ]
     shared = found[0].keys() & found[1].keys()
     return max(abs(found[0][key] - found[1][key]) for key in shared)
 
@@ -183,7 +187,7 @@ def test_the_sentence_about_odds_names_what_is_guessed(tmp_path, more, words):
 
 
 def _counted(rows, keep):
-    """The counts of a small table of (person, answer), by the first `keep` rows each."""
+    """Counts of a small table of (person, answer), by the first `keep` rows each."""
     taken, counts = {}, [0, 0]
     for person, answer in rows:
         taken[person] = taken.get(person, 0) + 1
