@@ -9,7 +9,6 @@ parameter of that name takes.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import math
@@ -17,6 +16,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ import dpbayes as dp
 from dpbayes import tables as qu
 from dpbayes.__main__ import COMMANDS, main
 from dpbayes.laws.exponential import ExponentialLaw
+from dpbayes.mechanisms import DECLARED
+from dpbayes.mechanisms.spec import Option, Spec
 from dpbayes.sensitivity import profile
 
 HUGE = 10**400
@@ -124,6 +126,24 @@ BAD: dict[str, tuple[Any, ...]] = {
     "attributes": (None, 1, "a", [1], [None], object()),
 }  # fmt: skip
 
+
+def refuses(option: Option, value: Any) -> bool:
+    """Whether an option says of itself that it does not take a value."""
+    try:
+        option.check("option", value)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+for _spec in DECLARED.values():
+    for _word, _option in _spec.options.items():
+        BAD[f"{_spec.name} {_word}"] = tuple(
+            value
+            for value in (*NUMBERS, *ARRAYS, 0, -1, 0.5, "l1")
+            if refuses(_option, value)
+        )
+
 GEOMETRIC, LISTED = (
     dp.mechanism("geometric", 1.0),
     dp.mechanism("geometric", 1.0).law([3, 4], [1, 1]),
@@ -174,7 +194,7 @@ SPECIAL: dict[str, tuple[Any, str]] = {
     "compositions n": (3, "whole"), "number_of_candidates n": (3, "whole"), "split n": (3, "whole"),
     "global_sensitivity prior": ([1.0, 2.0], "prior"), "calibrate delta": (0.0, "at least 0"),
     "Audit.delta epsilon": (1.0, "at least 0"), "mechanism name": ("geometric", "word"),
-    "permute-and-flip sensitivity": ("smooth", "word"), "records_needed epsilon": (1.0, "positive"),
+    "records_needed epsilon": (1.0, "positive"),
     "laplace_step_probability epsilon": (1.0, "positive"),
     "ExponentialLaw.probability counts_out": ([3, 4, 5], "rows"),
     "interval law": LAW_OF_NOISE, "exact_masses law": LAW_OF_NOISE,
@@ -241,16 +261,13 @@ def calls() -> list[Call]:
         call(f"{type(one.__self__).__name__}.{one.__name__}", one) for one in methods
     ]
     found.append(call("profile", profile))
-    for name, make in dp.REGISTRY.items():
-        own = [
-            w
-            for w in inspect.signature(make).parameters
-            if w in PARAMETERS and w != "name"
-        ]
-        made = functools.partial(dp.mechanism, name)
-        found += [call(name, make, "epsilon", w)._replace(function=made) for w in own]
-        found.append(call(f"law of {name}", dp.mechanism(name, 1.0).law))
-    return found
+    for name, spec in DECLARED.items():
+        found.append(Call(name, spec, {"epsilon": 1.0}, {"epsilon": "epsilon"}))
+        good = {word: option.examples[-1] for word, option in spec.options.items()}
+        kinds = {word: f"{name} {word}" for word in good}
+        found.append(Call(f"options of {name}", partial(spec, 1.0), good, kinds))
+        found.append(call(f"law of {name}", spec(1.0).law))
+    return [one for one in found if one.good or not one.name.startswith("options of ")]
 
 
 def bad_values(kind: str) -> list[Any]:
@@ -331,6 +348,14 @@ def test_the_good_call_is_accepted(one: Call) -> None:
                 one.function(**one.good)
         else:
             one.function(**one.good)
+
+
+@pytest.mark.parametrize("spec", DECLARED.values(), ids=DECLARED)
+def test_an_option_takes_its_examples_and_no_object_of_another_kind(spec: Spec) -> None:
+    for name, option in spec.options.items():
+        assert not any(refuses(option, example) for example in option.examples), name
+        others = [value for value in OTHERS if value is not option.examples[0]]
+        assert all(refuses(option, value) for value in others), name
 
 
 def test_a_call_without_an_end_is_noticed() -> None:

@@ -30,8 +30,8 @@ DIRECT = [Requirement(one) for extra in [PROJECT["dependencies"],
 LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
-    "_validate", "figures", "posteriors",
-    "divergences", "sensitivity", "laws", "samplers", "mechanisms", "accuracy",
+    "_validate", "posteriors", "divergences", "sensitivity", "laws", "samplers",
+    "mechanisms", "figures", "accuracy",
     "auditing", "tables", "study", "record", "runner", "commands", "__main__",
 )  # fmt: skip
 # What jupyter-book, myst-nb and the rest of the extra cannot do without.

@@ -23,7 +23,8 @@ from dpbayes.auditing.rows import (
     mechanism_rows,
     score_rows,
 )
-from dpbayes.mechanisms.protocol import Mechanism, own
+from dpbayes.mechanisms.capabilities import Rated, own
+from dpbayes.mechanisms.protocol import Mechanism
 
 Excess = Callable[[float], float]
 RowsAt = Callable[[float], Rows]
@@ -75,13 +76,12 @@ def calibrate(
         )
 
     given: Any = mechanism
-    if own(mechanism, "rates") is not None and own(mechanism, "scaled") is not None:
+    scored = own(mechanism, Rated)
+    if scored is not None:
         # All exponents scale together, so the distances are computed once.
-        scores, rates = (
-            score_rows(given.metric, size, alpha).kept(),
-            given.rates(size, alpha),
-        )
-        made, start = given.scaled, target / given.epsilon
+        scores = score_rows(scored.metric, size, alpha).kept()
+        rates = scored.rates(size, alpha)
+        made, start = scored.scaled, target / given.epsilon
 
         def rows(c: float) -> Rows:
             return exponential_rows(scores, c * rates)

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.auditing.rows import checked, moves
-from dpbayes.mechanisms.protocol import Mechanism, own, upper_float
+from dpbayes.mechanisms.capabilities import Encloses, own
+from dpbayes.mechanisms.protocol import Mechanism, upper_float
 from dpbayes.posteriors import check_candidates, compositions
 from dpbayes.samplers.balls import flint
 
@@ -81,25 +82,31 @@ def enclose(mechanism: Mechanism, n: int, prior: ArrayLike) -> Enclosure:
     (0.318101659, True)
     """
     size, alpha = checked(mechanism, n, prior)
-    if own(mechanism, "enclosed_law") is None:
+    _encloses(mechanism)
+    check_candidates(size, alpha.size, math.isqrt(LARGEST), "an enclosure")
+    return Enclosure(size, alpha, _narrow(mechanism, size, alpha, _epsilon), mechanism)
+
+
+def _encloses(mechanism: Mechanism) -> Encloses:
+    known = own(mechanism, Encloses)
+    if known is None:
         raise TypeError(
             f"mechanism must have a law in ball arithmetic, got {mechanism!r}"
         )
-    check_candidates(size, alpha.size, math.isqrt(LARGEST), "an enclosure")
-    return Enclosure(size, alpha, _narrow(mechanism, size, alpha, _epsilon), mechanism)
+    return known
 
 
 def _narrow(
     mechanism: Mechanism, n: int, prior: NDArray[np.float64], answer: Any
 ) -> Bounds:
-    library, precision = flint(), _PRECISION
+    library, precision, known = flint(), _PRECISION, _encloses(mechanism)
     counts = compositions(n, prior.size)
     first, second = moves(counts)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     while precision <= _MOST_PRECISION:
         with library.ctx.workprec(precision):
-            enclosed = own(mechanism, "enclosed_law")
-            ball = answer(library, [enclosed(library, x, prior) for x in counts], pairs)
+            laws = [known.enclosed_law(library, x, prior) for x in counts]
+            ball = answer(library, laws, pairs)
             bounds = Bounds(
                 0.0 - upper_float(-_fraction(ball.lower())),
                 upper_float(_fraction(ball.upper())),

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +19,8 @@ from dpbayes.divergences import (
     stirling_remainder,
 )
 from dpbayes.laws.law import Listed, listed
-from dpbayes.mechanisms.protocol import Mechanism, own
+from dpbayes.mechanisms.capabilities import Rated, own
+from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import check_candidates, compositions
 
 LARGEST_TABLE = 30_000_000
@@ -182,10 +182,10 @@ def mechanism_rows(
     data sets share; a sample of these rows, or those `used`, is compared with what
     `.law` returns.
     """
-    rates = own(mechanism, "rates")
-    if rates is not None:
-        scored: Any = mechanism
-        rows = exponential_rows(score_rows(scored.metric, n, prior), rates(n, prior))
+    scored = own(mechanism, Rated)
+    if scored is not None:
+        scores = score_rows(scored.metric, n, prior)
+        rows = exponential_rows(scores, scored.rates(n, prior))
         chosen = sampled(len(rows.counts)) if used is None else used
         return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
     counts = compositions(n, prior.size)

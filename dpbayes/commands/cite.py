@@ -7,22 +7,18 @@ import re
 from importlib import resources
 
 from dpbayes import __version__
-from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.geometric import IndependentNoise
+from dpbayes.mechanisms import DECLARED
 
 OTHERS = {
     "queries": ("xiao-xiong",),
     "release": ("canonne-discrete", "mironov-bits"),
     "noise-aware": ("bernstein-sheldon",),
-    IndependentNoise.name: IndependentNoise.citations,
 }
 
 
 def methods() -> dict[str, tuple[str, ...]]:
     """Return what can be cited, with the keys of its sources."""
-    return {
-        name: getattr(make(1.0), "citations", ()) for name, make in REGISTRY.items()
-    } | OTHERS
+    return {name: spec.sources for name, spec in DECLARED.items()} | OTHERS
 
 
 def entries() -> dict[str, str]:

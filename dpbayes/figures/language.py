@@ -8,19 +8,22 @@ the lines a figure is read against are grey.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-Dash = str | tuple[int, tuple[float, ...]]
+from dpbayes.mechanisms import DECLARED
+from dpbayes.mechanisms.look import (
+    DASH_DOT,
+    DASH_DOT_DOT,
+    DASHED,
+    DOTTED,
+    LONG,
+    SHORT,
+    SOLID,
+    Dash,
+    Look,
+)
 
-SOLID = "-"
-LONG = (0, (8.0, 2.0))
-DASHED = (0, (4.0, 1.6))
-SHORT = (0, (2.0, 1.2))
-DOTTED = (0, (1.0, 1.2))
-DASH_DOT = (0, (6.0, 1.5, 1.0, 1.5))
-DASH_DOT_DOT = (0, (5.0, 1.2, 1.0, 1.2, 1.0, 1.2))
 DASHES: tuple[Dash, ...] = (SOLID, DASHED, DASH_DOT, DOTTED, DASH_DOT_DOT, LONG, SHORT)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SERIES = ("#3E5368", "#9A5B4F", "#5F7F6B", "#7C6F93", "#8C7B4E", "#5A5A5A")
@@ -29,95 +32,15 @@ REFERENCE: Mapping[str, Any] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a mechanism is drawn, and what it is called in plain words."""
-
-    color: str
-    dash: Dash
-    marker: str
-    hatch: str
-    plain: str
-
-    def style(self) -> dict[str, Any]:
-        """Return the keyword arguments of a line."""
-        return {"color": self.color, "linestyle": self.dash, "marker": self.marker}
-
-
 LOOKS: Mapping[str, Look] = MappingProxyType(
     {
-        "lapMech": Look(
-            "#D55E00", DASHED, "s", "\\\\\\\\", "Laplace noise as the papers scale it"
-        ),
-        "ilapMech": Look(
-            "#A67C00",
-            DASH_DOT,
-            "^",
-            "////",
-            "Laplace noise scaled to what a record changes",
-        ),
-        "draft-laplace": Look(
-            "#B23A48", SHORT, "P", "*", "one-sided Laplace noise of the draft"
-        ),
-        "parameter-laplace": Look(
-            "#7A4A1E", DOTTED, "X", "\\\\..", "Laplace noise on the parameters"
-        ),
-        "geometric": Look("#009E73", LONG, "v", ".", "geometric noise on one count"),
-        "geometric, remapped": Look(
-            "#009E73", SHORT, "d", "o", "geometric noise, then the best guess"
-        ),
-        "lattice": Look(
-            "#00695C", LONG, "p", "oo", "whole-number noise that sums to zero"
-        ),
-        "lattice, remapped": Look(
-            "#00695C", SHORT, "h", "O", "sum-zero noise, then the best guess"
-        ),
-        "discrete-gaussian": Look(
-            "#6B8E23", DASH_DOT_DOT, "*", "..--", "discrete Gaussian noise"
-        ),
-        "independent": Look(
-            "#4F6D3A", SHORT, ">", "/o", "geometric noise on every count, n secret"
-        ),
-        "expMech": Look(
-            "#0072B2",
-            SOLID,
-            "o",
-            "----",
-            "exponential mechanism with the global sensitivity",
-        ),
-        "expMech-local": Look(
-            "#2F95D3",
-            DOTTED,
-            "<",
-            "||",
-            "exponential mechanism with the local sensitivity",
-        ),
-        "expMech-smooth": Look(
-            "#C4619B",
-            DASHED,
-            "D",
-            "xx",
-            "exponential mechanism with the smooth sensitivity",
-        ),
-        "expMech-smooth, calibrated": Look(
-            "#8A2F6B",
-            DASH_DOT_DOT,
-            "P",
-            "xxxx",
-            "the same, calibrated by an exact audit",
-        ),
-        "expMech-delta": Look(
-            "#6A51C4", DASH_DOT, "X", "++", "exponential mechanism with a δ"
-        ),
-        "expMech-repaired": Look(
-            "#3F3A8C", SHORT, "H", "++..", "repaired exponential mechanism with a δ"
-        ),
-        "permute-and-flip": Look(
-            "#D1495B", DASH_DOT_DOT, "h", "-\\\\", "candidates tried in random order"
-        ),
-        "optimal": Look("#000000", SOLID, "8", "", "the optimum, by a linear program"),
+        f"{spec.name}{word and f', {word}'}": look
+        for spec in DECLARED.values()
+        for word, look in {"": spec.look, **spec.variants}.items()
     }
 )
+"""The looks that mechanisms declare, and of their variants, by name."""
+
 ALIASES: Mapping[str, str] = MappingProxyType(
     {"calibrated": "expMech-smooth, calibrated"}
 )

@@ -1,41 +1,46 @@
 """The mechanisms of the papers and the references beside them, by the names the book
 uses.
+
+Each is declared by a `Spec` in the file of its family; what is here follows from them.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from dpbayes import _validate
 from dpbayes.laws.law import Law
-from dpbayes.mechanisms import calibrations
-from dpbayes.mechanisms.exponential import PermuteAndFlip, scored
-from dpbayes.mechanisms.geometric import TruncatedGeometric
-from dpbayes.mechanisms.laplace import LaplaceMechanism, ParameterLaplace
-from dpbayes.mechanisms.lattice import DiscreteGaussian, SumZeroLattice
-from dpbayes.mechanisms.optimum import OptimalMechanism
-from dpbayes.mechanisms.protocol import Epsilon, Mechanism, given_epsilon
+from dpbayes.mechanisms import (
+    exponential,
+    geometric,
+    laplace,
+    lattice,
+    optimum,
+    permute_and_flip,
+)
+from dpbayes.mechanisms.protocol import Epsilon, Mechanism
+from dpbayes.mechanisms.spec import Spec
 
-REGISTRY: Mapping[str, Callable[..., Mechanism]] = {
-    "lapMech": partial(LaplaceMechanism, name="lapMech"),
-    "ilapMech": partial(LaplaceMechanism, name="ilapMech"),
-    "draft-laplace": partial(LaplaceMechanism, name="draft-laplace"),
-    "parameter-laplace": ParameterLaplace,
-    "geometric": TruncatedGeometric,
-    "lattice": SumZeroLattice,
-    "discrete-gaussian": DiscreteGaussian,
-    "expMech": scored(calibrations.GlobalCalibration),
-    "expMech-local": scored(calibrations.LocalCalibration),
-    "expMech-smooth": scored(calibrations.SmoothCalibration),
-    "expMech-delta": scored(calibrations.DeltaCalibration),
-    "expMech-repaired": scored(calibrations.RepairedCalibration),
-    "permute-and-flip": PermuteAndFlip,
-    "optimal": OptimalMechanism,
+_FAMILIES = (
+    laplace.SPECS,
+    geometric.SPECS,
+    lattice.SPECS,
+    exponential.SPECS,
+    permute_and_flip.SPECS,
+    optimum.SPECS,
+)
+
+REGISTRY: Mapping[str, Spec] = {
+    spec.name: spec for family in _FAMILIES for spec in family
 }
-"""What makes a mechanism, by its name."""
+"""What is declared of each mechanism that `mechanism` makes, by its name."""
+
+DECLARED: Mapping[str, Spec] = {
+    **REGISTRY,
+    **{spec.name: spec for spec in geometric.SECRET_SPECS},
+}
+"""The same, and the mechanism for a secret number of records, which a plan chooses."""
 
 
 def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
@@ -51,16 +56,7 @@ def mechanism(name: str, epsilon: Epsilon, **options: Any) -> Mechanism:
     >>> round(mechanism("geometric", epsilon=1.0).law([150, 150], [1, 1]).mean_distance(), 4)
     0.0346
     """
-    factory = REGISTRY[_validate.choice("name", name, REGISTRY)]
-    known = inspect.signature(factory).parameters
-    allowed = [word for word in known if word not in ("epsilon", "name")]
-    for option in options:
-        if option not in allowed:
-            listed = ", ".join(allowed) if allowed else "none"
-            raise TypeError(
-                f"{name} has no option {option!r}; its options are: {listed}"
-            )
-    return factory(epsilon=given_epsilon(epsilon), **options)
+    return REGISTRY[_validate.choice("name", name, REGISTRY)](epsilon, **options)
 
 
-__all__ = ["REGISTRY", "Law", "Mechanism", "mechanism"]
+__all__ = ["DECLARED", "REGISTRY", "Law", "Mechanism", "Spec", "mechanism"]

@@ -8,6 +8,7 @@ mechanism itself is in `exponential`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -22,6 +23,7 @@ from dpbayes.mechanisms.protocol import (
     rounded_up,
     upper_float,
 )
+from dpbayes.mechanisms.spec import Option, keep_checked, words_of
 from dpbayes.posteriors import number_of_candidates
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Enclosed
@@ -34,9 +36,15 @@ from dpbayes.sensitivity import (
     smooth_sensitivity,
 )
 
-_SCORES = ("liu-tailoring", "mcsherry-talwar")
-_WITH_DELTA = ("bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth")
 _ROUNDING = Fraction(1, 2**50)  # by so much a factor in floats may be too large
+
+GAMMA = Option(
+    _validate.positive, (1.0, 0.3), "the rate of the smoothing, a positive number"
+)
+_DELTA = Option(_validate.open_unit, (1e-8, 1e-3), "a probability between 0 and 1")
+_DISTANCE = words_of(
+    DISTANCES, "how data sets are apart: in replaced records, or in l1, twice as much"
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +89,7 @@ class Rule:
 
 
 class Calibration:
-    """What an exponential mechanism needs to know, with the mechanism's name and
-    citations.
+    """What an exponential mechanism needs to know, with the mechanism's name.
 
     `factor` stands before S in the exponent. S shrinks as the data grow unless
     `shrinks` is False; it follows from epsilon where `follows_epsilon` is True. `rule`
@@ -91,9 +98,12 @@ class Calibration:
     """
 
     name: ClassVar[str]
-    citations: ClassVar[tuple[str, ...]] = _SCORES
+    options: ClassVar[Mapping[str, Option]] = {}
     shrinks: ClassVar[bool] = True
     follows_epsilon: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        keep_checked(self)
 
     @property
     def factor(self) -> float:
@@ -181,11 +191,10 @@ class SmoothCalibration(Calibration):
     distance: str = "hamming"
 
     name: ClassVar[str] = "expMech-smooth"
-    citations: ClassVar[tuple[str, ...]] = (*_SCORES, "nissim-smooth")
-
-    def __post_init__(self) -> None:
-        _validate.positive("gamma", self.gamma)
-        _validate.choice("distance", self.distance, DISTANCES)
+    options: ClassVar[Mapping[str, Option]] = {
+        "gamma": GAMMA,
+        "distance": _DISTANCE,
+    }
 
     @property
     def factor(self) -> float:
@@ -221,17 +230,14 @@ class DeltaCalibration(Calibration):
     failure_term: str = "2(n+1)"
 
     name: ClassVar[str] = "expMech-delta"
-    citations: ClassVar[tuple[str, ...]] = (
-        *_WITH_DELTA[:2],
-        "liu-notes",
-        *_WITH_DELTA[2:],
-    )
+    options: ClassVar[Mapping[str, Option]] = {
+        "delta": _DELTA,
+        "distance": _DISTANCE,
+        "failure_term": words_of(
+            ("2(n+1)", "2n"), "what delta is divided by in the rate of the smoothing"
+        ),
+    }
     follows_epsilon: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _validate.open_unit("delta", self.delta)
-        _validate.choice("distance", self.distance, DISTANCES)
-        _validate.choice("failure_term", self.failure_term, ("2(n+1)", "2n"))
 
     def gamma(self, n: int, epsilon: float) -> float:
         """Return the smoothing rate for data sets of n >= 1 records.
@@ -280,12 +286,15 @@ class RepairedCalibration(Calibration):
     share: float = 0.2
 
     name: ClassVar[str] = "expMech-repaired"
-    citations: ClassVar[tuple[str, ...]] = _WITH_DELTA
+    options: ClassVar[Mapping[str, Option]] = {
+        "delta": _DELTA,
+        "share": Option(
+            _validate.open_unit,
+            (0.2, 0.7),
+            "the part of epsilon that pays for the change of S, between 0 and 1",
+        ),
+    }
     follows_epsilon: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _validate.open_unit("delta", self.delta)
-        _validate.open_unit("share", self.share)
 
     @property
     def factor(self) -> float:

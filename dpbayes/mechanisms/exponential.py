@@ -8,11 +8,10 @@ factor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from inspect import Signature, signature
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,39 +19,59 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.divergences import (
     affinity_exponent,
-    distance_from_log_affinity,
     metric_name,
 )
-from dpbayes.laws.estimate import log_affinity_of_outputs
 from dpbayes.laws.exponential import (
     LARGEST_WINDOW,
     ExponentialLaw,
     exponential_window,
     listed_law,
 )
-from dpbayes.laws.finite import ROUNDING, FiniteLaw
+from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms import calibrations
 from dpbayes.mechanisms.calibrations import Calibration, Rule
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    Nominal,
-    exact_epsilon,
-    own,
+from dpbayes.mechanisms.capabilities import Counts, Drawn, own
+from dpbayes.mechanisms.look import (
+    DASH_DOT,
+    DASH_DOT_DOT,
+    DASHED,
+    DOTTED,
+    SHORT,
+    SOLID,
+    Look,
 )
-from dpbayes.posteriors import check_candidates, compositions, number_of_candidates
+from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon
+from dpbayes.mechanisms.spec import Nominal, Option, Spec, or_none
+from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls, Enclosed
 from dpbayes.samplers.bits import BitSource
-from dpbayes.samplers.candidates import draw_candidate, draw_flip
+from dpbayes.samplers.candidates import draw_candidate
 from dpbayes.sensitivity import Sensitivity
 
 LARGEST_FINITE = 400_000  # up to this many candidates a list is faster than the series
-LARGEST_FLIP = 5_000  # most candidates of permute-and-flip, whose square is the work
-_NODES = 600
+
+METRIC = Option(
+    lambda name, value: metric_name(value),
+    ("hellinger", "published"),
+    "the score: the Hellinger distance, or the distance of the printed curves",
+)
+
+
+class _Ruled(Protocol):
+    """A calibration that states which sensitivity it takes."""
+
+    def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return it for n >= 1 records over k categories."""
+
+
+class _Promised(Protocol):
+    """A calibration that states what is proved of it."""
+
+    def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return the guarantee of weights exp(-epsilon H / (factor S))."""
 
 
 @dataclass(frozen=True)
@@ -69,20 +88,23 @@ class ExponentialMechanism(Nominal):
     metric: str = "hellinger"
     divisor: float | None = None
 
+    options: ClassVar[Mapping[str, Option]] = {
+        "metric": METRIC,
+        "divisor": Option(
+            or_none(_validate.positive),
+            (None, 1.0),
+            "a positive number in place of the factor of the calibration, or None",
+        ),
+    }
+
     def __post_init__(self) -> None:
-        super().__post_init__()
         _validate.instance("calibration", self.calibration, Calibration)
-        object.__setattr__(self, "metric", metric_name(self.metric))
-        if self.divisor is not None:
-            _validate.positive("divisor", self.divisor)
+        super().__post_init__()
 
     @property
     def name(self) -> str:
+        """The name of the calibration."""
         return self.calibration.name
-
-    @property
-    def citations(self) -> tuple[str, ...]:
-        return self.calibration.citations
 
     @property
     def factor(self) -> float:
@@ -93,7 +115,7 @@ class ExponentialMechanism(Nominal):
         """Whether the law does not depend on what the categories are called: no `Rule`
         does.
         """
-        return own(self.calibration, "rule") is not None
+        return own(self.calibration, _Ruled) is not None
 
     def sensitivity(self, counts: ArrayLike, prior: ArrayLike) -> Sensitivity:
         """Return the sensitivity that scales the score at these counts."""
@@ -153,8 +175,10 @@ class ExponentialMechanism(Nominal):
 
     def _rule(self, n: int, k: int) -> Rule | None:
         # Which S it is, where the exact type of the calibration says so.
-        stated = own(self.calibration, "rule")
-        return None if stated is None else stated(max(n, 1), float(self.epsilon), k)
+        stated = own(self.calibration, _Ruled)
+        if stated is None:
+            return None
+        return stated.rule(max(n, 1), float(self.epsilon), k)
 
     def scaled(self, share: float) -> ExponentialMechanism:
         # Where S follows from epsilon that epsilon stays.
@@ -166,12 +190,11 @@ class ExponentialMechanism(Nominal):
         _validate.integer("k", k, minimum=2)
         if self.metric != "hellinger":
             return Guarantee(None, f"no proof covers the score {self.metric!r}")
-        promise = own(self.calibration, "promise")
-        if promise is None:
+        stated = own(self.calibration, _Promised)
+        if stated is None:
             kind = type(self.calibration).__name__
             return Guarantee(None, f"no proof is recorded for the calibration {kind}")
-        stated: Guarantee = promise(exact_epsilon(self.epsilon), self.factor)
-        return stated
+        return stated.promise(exact_epsilon(self.epsilon), self.factor)
 
     def exact_rate(self, counts: Counts, prior: NDArray[np.float64]) -> Fraction:
         """Return the rate lambda that is drawn with, lowered by what the width of S
@@ -231,112 +254,94 @@ class ExponentialMechanism(Nominal):
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(Nominal):
-    """Go through the candidates in random order; take r with probability exp(-lambda
-    H(BI(x), r)).
+class Scored:
+    """What makes the exponential mechanism of a calibration from the options of both.
 
-    lambda = epsilon / (2 GS) for `sensitivity` "global" and epsilon / (2 (1 + gamma)
-    S(x)) for "smooth", as in expMech and expMech-smooth, and never a larger mean
-    distance than theirs. The truth has H = 0 and is taken when it is reached, so the
-    walk ends. McKenna and Sheldon 2020; book: `def-permute-and-flip`. Guarantee:
-    epsilon (`thm-permute-and-flip`).
-    """
-
-    sensitivity: str = "global"
-    gamma: float = 1.0
-    metric: str = "hellinger"
-
-    name: ClassVar[str] = "permute-and-flip"
-    citations: ClassVar[tuple[str, ...]] = ("mckenna-sheldon",)
-    symmetric: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.choice("sensitivity", self.sensitivity, ("global", "smooth"))
-        _validate.positive("gamma", self.gamma)
-        object.__setattr__(self, "metric", metric_name(self.metric))
-
-    @property
-    def scores_like(self) -> ExponentialMechanism:
-        """The exponential mechanism with the same weights."""
-        chosen: Calibration = calibrations.GlobalCalibration()
-        if self.sensitivity == "smooth":
-            chosen = calibrations.SmoothCalibration(self.gamma)
-        return ExponentialMechanism(self.epsilon, chosen, self.metric)
-
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law: P[r] = w_r integral_0^1 prod_{s != r} (1 - w_s t) dt.
-
-        t is the place of r in the order, w the probabilities of being taken. The
-        integrand is a polynomial with factors in [0, 1]; Gauss's rule sums it without
-        cancellation.
-
-        >>> round(PermuteAndFlip(1.0).law([5, 5], [1, 1]).mean_distance(), 4)
-        0.3923
-        """
-        x, alpha = _validate.counts_and_prior(counts, prior)
-        n, taker = int(x.sum()), "the exact law of permute-and-flip"
-        check_candidates(n, x.size, LARGEST_FLIP, taker)
-        outputs = compositions(n, x.size)
-        log_bc = log_affinity_of_outputs(alpha, x, outputs)
-        log_bc[np.all(outputs == x, axis=1)] = 0.0
-        scores = distance_from_log_affinity(log_bc, self.scores_like.exponent(x, alpha))
-        exponents = self.scores_like.rate(x, alpha) * scores
-        logs = -exponents + _log_survival(np.exp(-exponents))
-        # Each factor of the product at a node may be off in its last digit.
-        rounding = ROUNDING * (1.0 + 0.5 * len(outputs))
-        distances = distance_from_log_affinity(log_bc)
-        return FiniteLaw(alpha, x, outputs, logs, 0.0, distances, rounding)
-
-    def guarantee(self, k: int) -> Guarantee:
-        alike = self.scores_like.guarantee(k)
-        if alike.bound is None:
-            return alike
-        basis = f"permute-and-flip keeps the bound of its weights: {alike.basis}"
-        return Guarantee(alike.bound, basis, "thm-permute-and-flip")
-
-    def draw(
-        self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
-    ) -> Drawn:
-        chosen = draw_flip(
-            bits, counts, prior, self.scores_like.exact_rate(counts, prior)
-        )
-        return chosen, chosen
-
-
-def _log_survival(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    # ln of the integral over [0, 1] of the product of (1 - w_s t) over s other than r,
-    # for each r.
-    nodes, masses = np.polynomial.legendre.leggauss(min(weights.size // 2 + 1, _NODES))
-    t = 0.5 * (nodes + 1.0)
-    products = np.array([np.log1p(-weights * at).sum() for at in t])
-    top = products.max()
-    result = np.zeros(weights.size)
-    for at, mass, product in zip(t, masses, products, strict=True):
-        result += 0.5 * mass * np.exp(product - top) / (1.0 - weights * at)
-    return np.asarray(np.log(result) + top)
-
-
-def scored(
-    calibration: Callable[..., Calibration],
-) -> Callable[..., ExponentialMechanism]:
-    """Return what makes the mechanism of a calibration; its options are those of both.
-
-    >>> scored(calibrations.SmoothCalibration)(1.0, gamma=0.3).factor
+    >>> Scored(calibrations.SmoothCalibration)(1.0, gamma=0.3).factor
     2.6
     """
 
-    def made(epsilon: float, **options: Any) -> ExponentialMechanism:
-        shared = {
-            name: options.pop(name) for name in ("metric", "divisor") if name in options
-        }
-        return ExponentialMechanism(epsilon, calibration(**options), **shared)
+    calibration: type[Calibration]
 
-    whole = signature(ExponentialMechanism).parameters
-    options = [
-        *signature(calibration).parameters.values(),
-        whole["metric"],
-        whole["divisor"],
-    ]
-    made.__signature__ = Signature([whole["epsilon"], *options])  # type: ignore[attr-defined]
-    return made
+    def __call__(self, epsilon: float, **options: Any) -> ExponentialMechanism:
+        """Return the mechanism at this epsilon."""
+        shared = {
+            name: options.pop(name)
+            for name in ExponentialMechanism.options
+            if name in options
+        }
+        return ExponentialMechanism(epsilon, self.calibration(**options), **shared)
+
+
+def _spec(
+    calibration: type[Calibration],
+    look: Look,
+    theorem: str | None,
+    sources: tuple[str, ...],
+    **variants: Look,
+) -> Spec:
+    options = {**calibration.options, **ExponentialMechanism.options}
+    made = Scored(calibration)
+    return Spec(calibration.name, made, options, look, theorem, sources, variants)
+
+
+_SCORES = ("liu-tailoring", "mcsherry-talwar")
+_SMOOTH = (*_SCORES, "nissim-smooth")
+
+SPECS = (
+    _spec(
+        calibrations.GlobalCalibration,
+        Look(
+            "#0072B2",
+            SOLID,
+            "o",
+            "----",
+            "exponential mechanism with the global sensitivity",
+        ),
+        "thm-exponential-private",
+        _SCORES,
+    ),
+    _spec(
+        calibrations.LocalCalibration,
+        Look(
+            "#2F95D3",
+            DOTTED,
+            "<",
+            "||",
+            "exponential mechanism with the local sensitivity",
+        ),
+        None,
+        _SCORES,
+    ),
+    _spec(
+        calibrations.SmoothCalibration,
+        Look(
+            "#C4619B",
+            DASHED,
+            "D",
+            "xx",
+            "exponential mechanism with the smooth sensitivity",
+        ),
+        "thm-smooth-private",
+        _SMOOTH,
+        calibrated=Look(
+            "#8A2F6B",
+            DASH_DOT_DOT,
+            "P",
+            "xxxx",
+            "the same, calibrated by an exact audit",
+        ),
+    ),
+    _spec(
+        calibrations.DeltaCalibration,
+        Look("#6A51C4", DASH_DOT, "X", "++", "exponential mechanism with a δ"),
+        None,
+        ("bun-abstract", "liu-draft", "liu-notes", "mcsherry-talwar", "nissim-smooth"),
+    ),
+    _spec(
+        calibrations.RepairedCalibration,
+        Look("#3F3A8C", SHORT, "H", "++..", "repaired exponential mechanism with a δ"),
+        "thm-repaired",
+        ("bun-abstract", "liu-draft", "mcsherry-talwar", "nissim-smooth"),
+    ),
+)

@@ -6,6 +6,7 @@ Z is a whole number with P(Z = z) proportional to e^(-epsilon |z|).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -19,14 +20,10 @@ from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    Nominal,
-    exact_epsilon,
-    rounded_up,
-)
+from dpbayes.mechanisms.capabilities import Counts, Drawn
+from dpbayes.mechanisms.look import LONG, SHORT, Look
+from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.spec import Nominal, Option, Spec, yes_or_no
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -69,12 +66,11 @@ class TruncatedGeometric(Nominal):
     remap: bool = False
 
     name: ClassVar[str] = "geometric"
-    afterwards: ClassVar[tuple[str, ...]] = ("remap",)
-    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.flag("remap", self.remap)
+    options: ClassVar[Mapping[str, Option]] = {
+        "remap": yes_or_no(
+            "whether the noisy count is replaced by the best guess", afterwards=True
+        )
+    }
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law of the released histogram, within reach of the noise if
@@ -260,8 +256,6 @@ class IndependentNoise(Nominal):
     """
 
     name: ClassVar[str] = "independent"
-    afterwards: ClassVar[tuple[str, ...]] = ()
-    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | IndependentLaw:
         """Return the law of the released counts, less tails of probability e^-46 a
@@ -330,3 +324,30 @@ class IndependentNoise(Nominal):
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
         """Return the noisy counts with those below 0 set to 0; `n` is not used."""
         return np.maximum(noisy, 0)
+
+
+SPECS = (
+    Spec(
+        TruncatedGeometric.name,
+        TruncatedGeometric,
+        TruncatedGeometric.options,
+        Look("#009E73", LONG, "v", ".", "geometric noise on one count"),
+        theorem="thm-geometric-private",
+        sources=("ghosh-universally",),
+        variants={
+            "remapped": Look(
+                "#009E73", SHORT, "d", "o", "geometric noise, then the best guess"
+            )
+        },
+    ),
+)
+SECRET_SPECS = (
+    Spec(
+        IndependentNoise.name,
+        IndependentNoise,
+        IndependentNoise.options,
+        Look("#4F6D3A", SHORT, ">", "/o", "geometric noise on every count, n secret"),
+        theorem="thm-independent-private",
+        sources=("ghosh-universally", "canonne-discrete"),
+    ),
+)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,14 +20,10 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
 from dpbayes.laws.law import Unlisted, Way, choose
 from dpbayes.laws.steps import StepLaw
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    Nominal,
-    exact_epsilon,
-    rounded_up,
-)
+from dpbayes.mechanisms.capabilities import Counts, Drawn
+from dpbayes.mechanisms.look import DASH_DOT, DASHED, DOTTED, SHORT, Look
+from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.spec import Nominal, Option, Spec, or_none, words_of
 from dpbayes.samplers import balls
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
@@ -65,23 +62,26 @@ class LaplaceMechanism(Nominal):
     sensitivity: float | None = None
     rounding: str = "floor"
 
-    afterwards: ClassVar[tuple[str, ...]] = ()
+    options: ClassVar[Mapping[str, Option]] = {
+        "sensitivity": Option(
+            or_none(_validate.positive),
+            (None, 2.5, 0.5),
+            "scale of the noise times epsilon, a positive number; None for that of"
+            " the name",
+        ),
+        "rounding": words_of(
+            ("floor", "nearest"), "noisy counts are rounded down or to the nearest"
+        ),
+    }
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         _validate.choice("name", self.name, SENSITIVITIES)
-        if self.sensitivity is not None:
-            _validate.positive("sensitivity", self.sensitivity)
-        _validate.choice("rounding", self.rounding, ("floor", "nearest"))
+        super().__post_init__()
 
     @property
     def one_sided(self) -> bool:
         """Whether the noise never lowers a count."""
         return self.name == "draft-laplace"
-
-    @property
-    def citations(self) -> tuple[str, ...]:
-        return ("liu-draft" if self.one_sided else "liu-tailoring", "dwork-calibrating")
 
     def _sensitivity(self, k: int) -> float:
         default = SENSITIVITIES[self.name](_validate.integer("k", k, minimum=2))
@@ -297,7 +297,6 @@ class ParameterLaplace(Nominal):
     """
 
     name: ClassVar[str] = "parameter-laplace"
-    citations: ClassVar[tuple[str, ...]] = ("zhang-bayesian", "dwork-calibrating")
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> ContinuousLaw:
         """Return the law of the released update; `counts` and `prior` have shape (k,).
@@ -322,3 +321,47 @@ class ParameterLaplace(Nominal):
             " is post-processing",
             "thm-laplace-private",
         )
+
+
+def _spec(name: str, look: Look, theorem: str | None, source: str) -> Spec:
+    made = partial(LaplaceMechanism, name=name)
+    sources = (source, "dwork-calibrating")
+    return Spec(name, made, LaplaceMechanism.options, look, theorem, sources)
+
+
+SPECS = (
+    _spec(
+        "lapMech",
+        Look(
+            "#D55E00", DASHED, "s", "\\\\\\\\", "Laplace noise as the papers scale it"
+        ),
+        "thm-laplace-private",
+        "liu-tailoring",
+    ),
+    _spec(
+        "ilapMech",
+        Look(
+            "#A67C00",
+            DASH_DOT,
+            "^",
+            "////",
+            "Laplace noise scaled to what a record changes",
+        ),
+        "thm-laplace-private",
+        "liu-tailoring",
+    ),
+    _spec(
+        "draft-laplace",
+        Look("#B23A48", SHORT, "P", "*", "one-sided Laplace noise of the draft"),
+        None,
+        "liu-draft",
+    ),
+    Spec(
+        ParameterLaplace.name,
+        ParameterLaplace,
+        ParameterLaplace.options,
+        Look("#7A4A1E", DOTTED, "X", "\\\\..", "Laplace noise on the parameters"),
+        theorem="thm-laplace-private",
+        sources=("zhang-bayesian", "dwork-calibrating"),
+    ),
+)

@@ -6,9 +6,10 @@ Noisy counts below 0 are repaired by `project` (`projection` "l2" or "l1").
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,16 +21,12 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.sum_zero import PROJECTIONS, LatticeNoise, project
+from dpbayes.mechanisms.capabilities import Counts, Drawn
 from dpbayes.mechanisms.geometric import TruncatedGeometric, best_answers
+from dpbayes.mechanisms.look import DASH_DOT_DOT, LONG, SHORT, Look
 from dpbayes.mechanisms.optimum import best_guesses
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    Nominal,
-    exact_epsilon,
-    rounded_up,
-)
+from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
+from dpbayes.mechanisms.spec import Nominal, Option, Spec, words_of, yes_or_no
 from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers import balls, whole_numbers
 from dpbayes.samplers.balls import Balls
@@ -38,6 +35,12 @@ from dpbayes.samplers.whole_numbers import sum_zero_gaussian
 
 # candidates that a remap for k >= 3 compares; their square is the work
 LARGEST_REMAP = 1_000
+
+_PROJECTION = words_of(
+    PROJECTIONS,
+    "the norm by which the nearest counts of at least 0 are found",
+    afterwards=True,
+)
 
 
 def _ways(*described: Any) -> tuple[Way, Way]:
@@ -73,13 +76,12 @@ class SumZeroLattice(Nominal):
     remap: bool = False
 
     name: ClassVar[str] = "lattice"
-    afterwards: ClassVar[tuple[str, ...]] = ("projection", "remap")
-    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally", "canonne-discrete")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.choice("projection", self.projection, PROJECTIONS)
-        _validate.flag("remap", self.remap)
+    options: ClassVar[Mapping[str, Option]] = {
+        "projection": _PROJECTION,
+        "remap": yes_or_no(
+            "whether the released counts are the best guess", afterwards=True
+        ),
+    }
 
     def noise(self, rng: np.random.Generator, k: int, size: int) -> NDArray[np.int64]:
         """Return `size` independent draws of Z for k categories, shape (size, k)."""
@@ -186,14 +188,17 @@ class DiscreteGaussian(Nominal):
     projection: str = "l2"
 
     name: ClassVar[str] = "discrete-gaussian"
-    afterwards: ClassVar[tuple[str, ...]] = ("projection",)
-    citations: ClassVar[tuple[str, ...]] = ("canonne-discrete",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.open_unit("delta", self.delta)
-        _validate.integer("releases", self.releases, minimum=1)
-        _validate.choice("projection", self.projection, PROJECTIONS)
+    options: ClassVar[Mapping[str, Option]] = {
+        "delta": Option(
+            _validate.open_unit, (1e-6, 1e-3), "delta of the promise, between 0 and 1"
+        ),
+        "releases": Option(
+            partial(_validate.integer, minimum=1),
+            (1, 2),
+            "how many such releases the promise holds for together, 1 or more",
+        ),
+        "projection": _PROJECTION,
+    }
 
     def variance(self, k: int) -> float:
         """Return v for k categories.
@@ -253,3 +258,28 @@ class DiscreteGaussian(Nominal):
     ) -> list[NDArray[np.float64]]:
         values, variance = np.arange(n + 1), self.variance(k)
         return [gaussian.log_weights(variance, int(y) - values) for y in noisy]
+
+
+SPECS = (
+    Spec(
+        SumZeroLattice.name,
+        SumZeroLattice,
+        SumZeroLattice.options,
+        Look("#00695C", LONG, "p", "oo", "whole-number noise that sums to zero"),
+        theorem="thm-lattice-private",
+        sources=("ghosh-universally", "canonne-discrete"),
+        variants={
+            "remapped": Look(
+                "#00695C", SHORT, "h", "O", "sum-zero noise, then the best guess"
+            )
+        },
+    ),
+    Spec(
+        DiscreteGaussian.name,
+        DiscreteGaussian,
+        DiscreteGaussian.options,
+        Look("#6B8E23", DASH_DOT_DOT, "*", "..--", "discrete Gaussian noise"),
+        theorem="thm-discrete-gaussian",
+        sources=("canonne-discrete",),
+    ),
+)

@@ -4,6 +4,7 @@ programs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -17,16 +18,16 @@ from dpbayes.divergences import distance_from_log_affinity
 from dpbayes.laws.estimate import log_affinity_of_outputs
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import listed
+from dpbayes.mechanisms.capabilities import Counts, Drawn
 from dpbayes.mechanisms.geometric import closest_best
+from dpbayes.mechanisms.look import SOLID, Look
 from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
     Guarantee,
     Mechanism,
-    Nominal,
     exact_epsilon,
     guarantee,
 )
+from dpbayes.mechanisms.spec import Nominal, Option, Spec, words_of
 from dpbayes.posteriors import check_candidates, compositions, row_of
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import weighted
@@ -53,17 +54,19 @@ class OptimalMechanism(Nominal):
     `objective` "mean" averages over all histograms of n records with equal weight,
     "worst" takes the largest expected distance of any histogram. It needs n and the
     prior before the data, at most `LARGEST_PROGRAM` candidates and an epsilon from 1e-6
-    to 69. Book: `def-optimum`. Guarantee: epsilon.
+    to 69. Book: `def-optimal`. Guarantee: epsilon.
     """
 
     objective: str = "mean"
 
     name: ClassVar[str] = "optimal"
-    citations: ClassVar[tuple[str, ...]] = ("ghosh-universally",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.choice("objective", self.objective, ("mean", "worst"))
+    options: ClassVar[Mapping[str, Option]] = {
+        "objective": words_of(
+            ("mean", "worst"),
+            "the expected distance that is least: its mean over all histograms, or"
+            " its largest value",
+        )
+    }
 
     def table(self, n: int, prior: ArrayLike) -> NDArray[np.float64]:
         """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic,
@@ -99,7 +102,7 @@ class OptimalMechanism(Nominal):
             " inequalities as constraints; a computed matrix is refused unless every"
             " two of its rows keep them with a margin of at least"
             f" {_MARGIN * _RESERVE:g} that no rounding reaches",
-            "def-optimum",
+            "def-optimal",
         )
 
     def draw(
@@ -311,3 +314,15 @@ def _minimax(base: Any, n: int, prior: tuple[float, ...]) -> NDArray[np.float64]
     remap = raw / raw.sum(axis=1, keepdims=True)
     attained = float((table @ remap * losses).sum(axis=1).max())
     return np.asarray(_validate.frozen(remap if attained < without else np.eye(size)))
+
+
+SPECS = (
+    Spec(
+        OptimalMechanism.name,
+        OptimalMechanism,
+        OptimalMechanism.options,
+        Look("#000000", SOLID, "8", "", "the optimum, by a linear program"),
+        theorem="def-optimal",
+        sources=("ghosh-universally",),
+    ),
+)

@@ -1,21 +1,9 @@
 """What a mechanism must offer, what it may add, and what is promised about it, in exact
 numbers.
 
-A mechanism needs `name`, `epsilon` and `law`. Everything else that is known about it
-stands in its file too, and is read by `own` from its exact type only:
-
-guarantee(k)              what is proved, with the theorem's label, or why nothing is
-draw(counts, prior, bits) one exact draw from fair bits: the noisy value, the released counts
-finished(noisy, n, prior) the released counts made from a noisy value whose law knows no prior;
-                          `afterwards` are the options that only this step reads
-log_likelihoods(noisy, n, k)  ln P(noisy | count = 0 … n) but for a constant, one factor a category
-log_likelihood_at(noisy, values)  the same of one noisy count, where the number of records is secret
-step_law(k)               the law of the step as the data grow
-rates(n, prior), scaled(share)  for ln P proportional to -rate times score: lambda of all data sets
-                          at once, and the mechanism with every lambda `share` times as large
-enclosed_law(library, counts, prior)  ln P of every output in ball arithmetic, for audits
-symmetric                 whether renaming the categories of prior and counts renames the outputs
-citations                 the keys of its sources
+A mechanism needs `name`, `epsilon` and `law`. What else it may offer is in
+`capabilities`, one protocol for each; the promise is `Promises`, here. All are read by
+`own`, from the exact type of a mechanism only.
 
 A guarantee of epsilon, where nothing else is said: for all count vectors x, x' of n
 records that differ by replacing one record, and every set S of posteriors, P[M(x) in S]
@@ -25,21 +13,16 @@ records that differ by replacing one record, and every set S of posteriors, P[M(
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes.laws.law import Law
-
-Counts = NDArray[np.int64]
-Drawn = tuple[Counts, Counts]
-"""The noisy value that privacy is proved for, and the released counts made from it."""
+from dpbayes.mechanisms.capabilities import own
 
 Epsilon = float | str | Fraction | Decimal
 """A privacy parameter: a number, or its exact value as text, fraction or decimal."""
@@ -67,12 +50,15 @@ class Mechanism(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that figures and tables call it by."""
 
     @property
-    def epsilon(self) -> float: ...
+    def epsilon(self) -> float:
+        """The nominal privacy parameter, positive."""
 
-    def law(self, counts: ArrayLike, prior: ArrayLike) -> Law: ...
+    def law(self, counts: ArrayLike, prior: ArrayLike) -> Law:
+        """Return the exact law of the released histogram at counts and prior (k,)."""
 
 
 class ExactEpsilon(float):
@@ -105,18 +91,6 @@ def given_epsilon(value: Epsilon) -> float:
     if not 1e-300 < exact < 1e300:
         raise ValueError(f"epsilon must be between 1e-300 and 1e300, got {value!r}")
     return ExactEpsilon(exact)
-
-
-@dataclass(frozen=True)
-class Nominal:
-    """What the mechanisms of the package share: a positive epsilon, exact if it was
-    given so.
-    """
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", given_epsilon(self.epsilon))
 
 
 def _fraction(value: str | Fraction | Decimal) -> Fraction:
@@ -228,19 +202,11 @@ def quantified(differ: str, bound: Fraction, failure: Fraction = Fraction(0)) ->
     )
 
 
-def own(thing: object, name: str) -> Any:
-    """Return a method that the exact type of `thing` states itself, None where it does
-    not.
+class Promises(Protocol):
+    """It states what is proved about it, or why nothing is."""
 
-    What was proved, or written, for a class is not handed down: a subclass may change
-    the noise and keep the promise. Nor does an object have it whose methods were
-    replaced.
-    """
-    kind = vars(type(thing))
-    known = {entry.name for entry in fields(thing)} if is_dataclass(thing) else set()
-    extra = getattr(thing, "__dict__", {}).keys() - known
-    altered = any(not isinstance(kind.get(one), cached_property) for one in extra)
-    return getattr(thing, name) if name in kind and not altered else None
+    def guarantee(self, k: int) -> Guarantee:
+        """Return the promise for k >= 2 categories."""
 
 
 def guarantee(mechanism: object, k: int) -> Guarantee:
@@ -248,10 +214,9 @@ def guarantee(mechanism: object, k: int) -> Guarantee:
 
     A mechanism without a statement of its own promises nothing, and the answer says so.
     """
-    stated = own(mechanism, "guarantee")
+    stated = own(mechanism, Promises)
     if stated is not None:
-        promised: Guarantee = stated(_validate.integer("k", k, minimum=2))
-        return promised
+        return stated.guarantee(_validate.integer("k", k, minimum=2))
     name = getattr(mechanism, "name", type(mechanism).__name__)
     if hasattr(mechanism, "guarantee"):
         return Guarantee(

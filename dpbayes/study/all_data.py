@@ -16,7 +16,8 @@ from dpbayes.accuracy import TIE, order_changes, split, stated_error
 from dpbayes.auditing import calibrate
 from dpbayes.laws.law import order
 from dpbayes.mechanisms import mechanism
-from dpbayes.mechanisms.protocol import Mechanism, own
+from dpbayes.mechanisms.capabilities import Symmetric, own
+from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions
 
 LARGEST = 20_000  # data sets whose laws are computed one by one
@@ -56,7 +57,8 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
             f"n = {n} has {len(data)} data sets; at most {LARGEST} are gone through"
         )
     rows, place = data, np.arange(len(data))
-    if own(described, "symmetric") and np.all(alpha == alpha[0]):
+    renamed = own(described, Symmetric)
+    if renamed is not None and renamed.symmetric and np.all(alpha == alpha[0]):
         # The order of the counts does not matter: one data set of each stands for all.
         rows, place = np.unique(np.sort(data, axis=1), axis=0, return_inverse=True)
     means = [described.law(x, alpha).mean_distance() for x in rows]

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws.finite import normalised
 from dpbayes.laws.steps import TAIL, StepLaw
-from dpbayes.mechanisms.protocol import Mechanism, own
+from dpbayes.mechanisms.capabilities import Steps, own
+from dpbayes.mechanisms.protocol import Mechanism
 
 _LARGEST_WINDOW = 3000
 
@@ -30,11 +31,10 @@ def step_law(mechanism: Mechanism, k: int = 2) -> StepLaw:
     expMech: its sensitivity does not shrink, its steps have no limit and its mean
     distance tends to 1.
     """
-    stated = own(mechanism, "step_law")
+    stated = own(mechanism, Steps)
     if stated is None:
         raise ValueError(f"no large-n law is known for {mechanism.name!r}")
-    law: StepLaw = stated(k)
-    return law
+    return stated.step_law(k)
 
 
 def unit_distance(concentration: ArrayLike) -> float:

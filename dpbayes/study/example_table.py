@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate
-from dpbayes.mechanisms.protocol import own
 from dpbayes.tables.analysis import parts_of
-from dpbayes.tables.drawn import Release
+from dpbayes.tables.drawn import Release, draw
 from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import PaidRelease, planned_mechanism
 from dpbayes.tables.report import html_text
@@ -122,7 +121,7 @@ def example(
         plan = read_plan(planned)
         truth = count(table, plan.attributes, plan.rules)
     chosen = planned_mechanism(plan)
-    noisy, counts = own(chosen, "draw")(truth, plan.prior, SeededBits(draw_rng))
+    noisy, counts = draw(chosen, truth, plan.prior, SeededBits(draw_rng))
     private = Release(chosen, plan.prior, size, noisy, counts)
     receipt = f"survey 3 {'0' * 64}"
     cost, left, bound = (times * plan.epsilon for times in (1, 2, 3))

@@ -11,14 +11,8 @@ from numpy.typing import ArrayLike
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.protocol import (
-    Counts,
-    Drawn,
-    Guarantee,
-    Mechanism,
-    guarantee,
-    own,
-)
+from dpbayes.mechanisms.capabilities import Counts, Drawn, Draws, own
+from dpbayes.mechanisms.protocol import Guarantee, Mechanism, guarantee
 from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
@@ -85,16 +79,15 @@ def draw(mechanism: Mechanism, counts: Counts, prior: Floats, bits: BitSource) -
     """Return one exact draw; ValueError for a mechanism whose own type has no exact
     sampler.
     """
-    sampler = own(mechanism, "draw")
+    sampler = own(mechanism, Draws)
     if sampler is None:
         raise ValueError(f"mechanism {no_sampler(mechanism)}")
-    drawn: Drawn = sampler(counts, prior, bits)
-    return drawn
+    return sampler.draw(counts, prior, bits)
 
 
 def no_sampler(mechanism: Mechanism) -> str:
     """Return why a mechanism without an exact sampler is refused, after its name."""
-    known = [name for name, make in REGISTRY.items() if own(make(1.0), "draw")]
+    known = [name for name, make in REGISTRY.items() if own(make(1.0), Draws)]
     return (
         f"must have an exact sampler, got {mechanism.name}; these have one:"
         f" {', '.join(known)}"

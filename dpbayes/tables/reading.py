@@ -23,7 +23,8 @@ from scipy.special import betainc, betaln, gammaln, logsumexp
 from dpbayes import _validate as check
 from dpbayes._validate import Floats, Whole
 from dpbayes.divergences import stirling_series
-from dpbayes.mechanisms.protocol import Mechanism, own
+from dpbayes.mechanisms.capabilities import LogLikelihoodAt, LogLikelihoods, own
+from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
 
 LARGEST_LISTED = 3000  # candidate sets above are not searched one law at a time
@@ -251,15 +252,16 @@ def noise_aware(
     """
     check.offering("mechanism", mechanism, "law")
     noisy, prior = check.whole_numbers("noisy", noisy), check.prior("prior", prior)
-    n, independent = check.integer("n", n, 0), own(mechanism, "log_likelihood_at")
-    of_counts = own(mechanism, "log_likelihoods")
-    if check.flag("repaired", repaired) or independent is of_counts is None:
-        return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
-    if independent is not None:
+    n, independent = check.integer("n", n, 0), own(mechanism, LogLikelihoodAt)
+    of_counts = own(mechanism, LogLikelihoods)
+    listed = check.flag("repaired", repaired)
+    if independent is not None and not listed:
         return NoiseAwarePosterior(
-            prior, None, _drawn(prior, noisy.tolist(), independent)
+            prior, None, _drawn(prior, noisy.tolist(), independent.log_likelihood_at)
         )
-    parts = of_counts(noisy, n, int(prior.size))
+    if of_counts is None or listed:
+        return NoiseAwarePosterior(prior, n, _listed(mechanism, noisy, n, prior))
+    parts = of_counts.log_likelihoods(noisy, n, int(prior.size))
     if len(parts) != prior.size:
         raise ValueError(
             f"prior must have {len(parts)} entries for what was drawn, got {prior}"

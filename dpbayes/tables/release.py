@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from dpbayes.mechanisms import Mechanism, mechanism
+from dpbayes.mechanisms.capabilities import Draws, Finishes, own
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import given_epsilon, guarantee, own, quantified
+from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
+from dpbayes.mechanisms.spec import read_afterwards
 from dpbayes.tables.account import Account
 from dpbayes.tables.drawn import Release, no_sampler, release
 from dpbayes.tables.files import PlanError
@@ -57,7 +59,7 @@ def planned_mechanism(plan: Plan) -> Mechanism:
         promised = guarantee(chosen, len(plan.labels))
     except (ValueError, TypeError) as error:
         raise PlanError(f"{where}: mechanism: {error}") from error
-    if own(chosen, "draw") is None:
+    if own(chosen, Draws) is None:
         raise PlanError(f"{where}: mechanism {no_sampler(chosen)}")
     if (
         promised.bound is None
@@ -208,8 +210,8 @@ def release_table(
         raise PlanError(f"{plan.file.where('dataset')}: dataset must be {told}")
     price = cost(plan, account)
     mark = account.check_table(place)
-    finish = own(chosen, "finished")
-    statement = plan.statement(own(chosen, "afterwards"))
+    finish = own(chosen, Finishes)
+    statement = plan.statement(None if finish is None else read_afterwards(chosen))
     request = plan.request_of(mark, statement)
     kept = account.result(request, mark)
     repeated = kept is not None
@@ -242,7 +244,7 @@ def release_table(
     )
     n = int(said["n"])
     if finish is not None:  # with this plan's prior and options, from the same noise
-        released = finish(noisy, n, plan.prior)
+        released = finish.finished(noisy, n, plan.prior)
     private = Release(chosen, plan.prior, n, noisy, released)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

@@ -5,7 +5,7 @@ notice.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ import dpbayes as dp
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.steps import StepLaw
+from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
 from dpbayes.mechanisms.exponential import ExponentialMechanism
 from dpbayes.mechanisms.geometric import TruncatedGeometric
@@ -122,6 +123,11 @@ def changed(kind, *made, **parts):
 
 def geometrically(**parts):
     return setting(changed(TruncatedGeometric, EPSILON, **parts))
+
+
+def declared(**parts):
+    spec = replace(REGISTRY["geometric"], **parts)
+    return replace(setting(TruncatedGeometric(EPSILON)), spec=spec)
 
 
 def exponential(kind, calibration=None):
@@ -251,8 +257,8 @@ CABINET: dict[str, Setting] = {
         "thm-lattice-private",
         Fraction(1, 10**9),
     ),
-    "a source that is nowhere": geometrically(citations=("no",)),
-    "a definition that is nowhere": geometrically(name="nothing"),
+    "a source that is nowhere": declared(sources=("no",)),
+    "a definition that is nowhere": declared(name="nothing"),
     "input taken as it comes": geometrically(law=unchecked),
     "a large-n law ten percent off": geometrically(
         step_law=lambda one, k=2: StepLaw(0.45)

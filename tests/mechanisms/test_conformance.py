@@ -6,89 +6,142 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.mechanisms import REGISTRY
+from dpbayes import _validate
+from dpbayes.mechanisms import DECLARED, REGISTRY
+from dpbayes.mechanisms.capabilities import (
+    Draws,
+    LogLikelihoodAt,
+    LogLikelihoods,
+    own,
+)
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import guarantee, own
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
+from dpbayes.mechanisms.protocol import Promises, guarantee
+from dpbayes.mechanisms.spec import Option
 from tests.laws.drawn import ALPHA_LIMIT, misfit
 from tests.mechanisms import conformance
 from tests.mechanisms.cabinet import CABINET, changed
-from tests.mechanisms.conformance import Setting, complaints
-from tests.mechanisms.definitions import VARIANTS
+from tests.mechanisms.conformance import (
+    Setting,
+    broken_promises,
+    check_options,
+    complaints,
+    one_at_a_time,
+)
 from tests.samplers.sources import SeededBits
 
-MECHANISMS = {
-    **REGISTRY,
-    IndependentNoise.name: IndependentNoise,
-    **{
-        name: partial(REGISTRY[kind], **options)
-        for name, (kind, options) in VARIANTS.items()
-    },
-}
-"""The registry, the mechanism for a secret number of records, and some with another
-option.
-"""
+STATED = (conformance.check_promise, conformance.check_sources, check_options)
+CASES = [
+    pytest.param(spec, options, id=" ".join([name, *map(str, options.values())]))
+    for name, spec in DECLARED.items()
+    for options in one_at_a_time(spec)
+]
+"""Every mechanism as it is usually made, and with each other example of an option."""
 
 
 def makes_a_draw_cheaply(mechanism):
-    written = any(hasattr(mechanism, f"log_likelihood{end}") for end in ("s", "_at"))
+    # Choosing among candidates by ball arithmetic takes milliseconds, whole numbers
+    # microseconds.
+    written = any(own(mechanism, kind) for kind in (LogLikelihoods, LogLikelihoodAt))
     return written or mechanism.name == "optimal"
 
 
-def settings(name, k):
+def settings(spec, k, options=MappingProxyType({})):
     # Outputs that need not sum to n are many: at a larger epsilon they fit a list of
     # three counts.
-    mechanism = MECHANISMS[name](
-        3.0 if name == IndependentNoise.name and k == 3 else 1.0
+    epsilon = 3.0 if spec.name == IndependentNoise.name and k == 3 else 1.0
+    mechanism = spec(epsilon, **options)
+    draws = (4000 if makes_a_draw_cheaply(mechanism) else 300) // (4 if options else 1)
+    prior = (1.0, 0.5, 2.0)[:k]
+    return Setting(
+        mechanism, {2: 7, 3: 4}[k], prior, draws, spec=spec, usual=not options
     )
-    # Choosing among candidates by ball arithmetic takes milliseconds, whole numbers
-    # microseconds.
-    draws = (4000 if makes_a_draw_cheaply(mechanism) else 300) // (
-        4 if name in VARIANTS else 1
+
+
+@pytest.mark.parametrize("spec", DECLARED.values(), ids=DECLARED)
+def test_no_option_breaks_the_promise(spec):
+    """Every combination of the examples of all options, audited exactly."""
+    assert broken_promises(spec) == []
+
+
+@dataclass(frozen=True)
+class Planted(PermuteAndFlip):
+    """Permute-and-flip with an option that its promise forgets."""
+
+    divisor: float = 2.0
+
+    options: ClassVar = {
+        **PermuteAndFlip.options,
+        "divisor": Option(_validate.positive, (2.0, 0.5), "a positive number"),
+    }
+
+    @property
+    def scores_like(self):
+        return replace(super().scores_like, divisor=self.divisor)
+
+    def guarantee(self, k):
+        usual = PermuteAndFlip(self.epsilon, self.sensitivity, self.gamma, self.metric)
+        return usual.guarantee(k)
+
+
+def test_an_option_that_the_promise_ignores_is_found_without_being_named():
+    spec = REGISTRY["permute-and-flip"]
+    planted = replace(spec, make=Planted, options=Planted.options)
+    assert broken_promises(spec) == []
+    found = broken_promises(planted)
+    assert len(found) == 8  # half of the combinations of the Hellinger distance
+    assert all("'divisor': 0.5" in line and "epsilon " in line for line in found)
+
+
+def test_an_option_that_is_not_declared_is_found():
+    spec = replace(REGISTRY["permute-and-flip"], make=Planted)
+    (found,) = complaints(
+        Setting(spec(1.0), 3, (1.0, 1.0), spec=spec), (check_options,)
     )
-    return Setting(mechanism, {2: 7, 3: 4}[k], (1.0, 0.5, 2.0)[:k], draws)
+    assert "not declared: {'divisor'}" in found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(("spec", "options"), CASES)
 @pytest.mark.parametrize("k", [2, 3])
-def test_the_mechanism_conforms(name, k):
-    if name.startswith("geometric") and k == 3:
+def test_the_mechanism_conforms(spec, options, k):
+    if spec.name == "geometric" and k == 3:
         with pytest.raises(ValueError, match="counts must have 2 categories"):
-            MECHANISMS[name](1.0).law([1, 1, 1], [1, 1, 1])
+            spec(1.0, **options).law([1, 1, 1], [1, 1, 1])
         return
     checks = conformance.LISTED + conformance.ALL
-    if name == "parameter-laplace":  # its law has no list
-        checks = [c for c in conformance.ALL if c is not conformance.check_samples]
-    assert complaints(settings(name, k), checks) == []
+    if spec.name == "parameter-laplace":  # its law has no list
+        checks = [
+            check
+            for check in checks
+            if check not in (conformance.check_laws, conformance.check_samples)
+        ]
+    assert complaints(settings(spec, k, options), checks) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in MECHANISMS
-        if name not in VARIANTS and own(MECHANISMS[name](1.0), "draw")
-    ],
+    "name", [name for name, spec in DECLARED.items() if own(spec(1.0), Draws)]
 )
 def test_the_draws_tell_a_wrong_scale_apart(name):
-    usual = settings(name, 2)
+    usual = settings(DECLARED[name], 2)
     mechanism, x, prior = usual.mechanism, np.array([150, 150]), np.ones(2)
     if not makes_a_draw_cheaply(mechanism):
-        x, mechanism = usual.middle, MECHANISMS[name](4.0)
+        x, mechanism = usual.middle, DECLARED[name](4.0)
     elif name == "optimal":
         x = np.array([10, 10])
     bits = SeededBits(5)
     drawn = np.array(
-        [own(mechanism, "draw")(x, prior, bits)[1] for _ in range(4 * usual.draws)]
+        [own(mechanism, Draws).draw(x, prior, bits)[1] for _ in range(4 * usual.draws)]
     )
     factor = 1.1 if makes_a_draw_cheaply(mechanism) else 1.5
     wrong = replace(mechanism, epsilon=factor * mechanism.epsilon)
@@ -98,25 +151,25 @@ def test_the_draws_tell_a_wrong_scale_apart(name):
     assert right <= ALPHA_LIMIT < other
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(name):
-    mechanism = MECHANISMS[name](1.0)
-    assert own(mechanism, "guarantee") is not None
-    assert mechanism.name == VARIANTS.get(name, (name,))[0]
+@pytest.mark.parametrize(("spec", "options"), CASES)
+def test_what_is_unknown_says_so_and_what_is_known_is_stated_by_the_type_itself(
+    spec, options
+):
+    mechanism = spec(1.0, **options)
+    assert own(mechanism, Promises) is not None
+    assert mechanism.name == spec.name
     for k in (1, 1.5, True, "3"):
         with pytest.raises((TypeError, ValueError), match="k must be an integer"):
             mechanism.guarantee(k)
     for epsilon in (1.0000004, 0.1234564999, "1/3"):
-        case = Setting(MECHANISMS[name](epsilon), 5, (1.0, 1.0))
-        assert (
-            complaints(case, [conformance.check_promise, conformance.check_sources])
-            == []
-        )
+        made = spec(epsilon, **options)
+        case = Setting(made, 5, (1.0, 1.0), spec=spec, usual=not options)
+        assert complaints(case, STATED) == []
 
 
 @pytest.mark.slow
 def test_a_promise_that_is_too_small_or_too_large_for_one_record_more_is_caught():
-    usual = settings("independent", 2)
+    usual = settings(DECLARED["independent"], 2)
     half = replace(usual.mechanism.guarantee(2), bound=Fraction(1, 2))
     broken = replace(
         usual, mechanism=changed(IndependentNoise, 1.0, guarantee=lambda *_: half)
@@ -198,11 +251,11 @@ def test_nothing_with_a_fault_in_its_law_is_released(key):
     """Either it promises nothing, or what it promises is what the audit holds it to."""
     mechanism, prior = CABINET[key].mechanism, CABINET[key].prior
     counts = [CABINET[key].n, *[1] * (len(prior) - 1)]
-    if own(mechanism, "guarantee") is None:
+    if own(mechanism, Promises) is None:
         with pytest.raises(ValueError, match="must have a proved guarantee"):
             dp.release(mechanism, counts, prior)
         if hasattr(mechanism, "guarantee"):  # that of another class
             assert "states no guarantee of its own" in guarantee(mechanism, 2).sentence
-    if own(mechanism, "draw") is None:
+    if own(mechanism, Draws) is None:
         with pytest.raises(ValueError, match="must have an exact sampler"):
             dp.release(mechanism, counts, prior, without_guarantee=True)

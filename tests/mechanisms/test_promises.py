@@ -23,14 +23,15 @@ from dpbayes.mechanisms.calibrations import (
     RepairedCalibration,
     SmoothCalibration,
 )
-from dpbayes.mechanisms.exponential import PermuteAndFlip
+from dpbayes.mechanisms.capabilities import own
 from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.lattice import SumZeroLattice
+from dpbayes.mechanisms.permute_and_flip import PermuteAndFlip
 from dpbayes.mechanisms.protocol import (
     Guarantee,
+    Promises,
     exact_epsilon,
     guarantee,
-    own,
     rounded_up,
     upper_float,
 )
@@ -141,9 +142,9 @@ def test_a_changed_factor_changes_the_promise_and_replaced_methods_end_it(monkey
     mechanism = dp.mechanism("expMech-smooth", 1.0)
     monkeypatch.setattr(SmoothCalibration, "factor", 1e-3)
     assert guarantee(mechanism, 2).epsilon == pytest.approx(4000.0, rel=1e-12)
-    assert own(mechanism, "guarantee")
+    assert own(mechanism, Promises)
     object.__setattr__(mechanism, "rate", lambda counts, prior: 1e4)
-    assert own(mechanism, "guarantee") is None
+    assert own(mechanism, Promises) is None
     assert guarantee(mechanism, 2).bound is None
     with pytest.raises(ValueError, match="must have an exact sampler"):
         draw(mechanism, np.array([2, 2]), np.ones(2), SeededBits(1))

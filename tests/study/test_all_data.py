@@ -7,7 +7,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.protocol import own
+from dpbayes.mechanisms.capabilities import Symmetric, own
 from dpbayes.study.all_data import (
     Winners,
     compare,
@@ -22,7 +22,11 @@ from dpbayes.study.all_data import (
 def test_distances_of_symmetric_mechanisms_are_those_of_each_data_set(
     k: int, n: int
 ) -> None:
-    symmetric = [name for name, make in REGISTRY.items() if own(make(2.0), "symmetric")]
+    symmetric = [
+        name
+        for name, make in REGISTRY.items()
+        if (one := own(make(2.0), Symmetric)) and one.symmetric
+    ]
     assert {"expMech", "expMech-delta", "expMech-repaired", "permute-and-flip"} <= set(
         symmetric
     )

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
+from dpbayes.mechanisms.capabilities import Draws, own
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import own
 from dpbayes.tables import drawn
 from dpbayes.tables.drawn import Release, release
 from dpbayes.tables.units import decimal_text
@@ -24,7 +24,7 @@ from tests.laws.drawn import ALPHA_LIMIT, misfit
 from tests.samplers.sources import SeededBits
 
 PLAIN = [
-    dp.mechanism(name, 1.0) for name, make in REGISTRY.items() if own(make(1.0), "draw")
+    dp.mechanism(name, 1.0) for name, make in REGISTRY.items() if own(make(1.0), Draws)
 ]
 OTHERS = [
     dp.mechanism("ilapMech", 1.0, rounding="nearest"),
