@@ -34,7 +34,8 @@ class Plan(Declared):
 
     `attributes` are one or two; `rules` say what becomes of missing values and who is
     protected; `records` is "public" or "secret"; `prior` has one parameter a cell,
-    shape (k,). `correlation` is how alike two records of one person are.
+    shape (k,). `count` names a
+    column with the number of records of each row. `correlation` is how alike two records of one person are.
     """
 
     dataset: Named
@@ -42,6 +43,7 @@ class Plan(Declared):
     request: Named | None = None
     column: Text | None = None
     columns: list[Text] | None = None
+    count: Text | None = None
     categories: list[str] | dict[str, list[str] | dict[Literal["edges"], list[Number]]]
     missing: str = REFUSE
     missing_values: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = Field(
@@ -71,6 +73,7 @@ class Plan(Declared):
                 "prior", f"one number, or {cells}, above 0 and at most 1e9", given
             )
         self._check_missing()
+        self._check_count()
         if "correlation" in self.file.settings and self.unit.keep == 1:
             raise wrong(
                 "correlation",
@@ -120,6 +123,19 @@ class Plan(Declared):
         if value not in (REFUSE, DROP) and without:
             raise wrong("missing", f'"refuse" or a category of {without[0]}', value)
 
+    def _check_count(self) -> None:
+        if self.count is None:
+            return
+        names = [attribute.name for attribute in self.attributes]
+        if self.count in names:
+            raise wrong("count", "another column than those that are counted", names)
+        if self.unit.person is not None:
+            raise wrong(
+                "count",
+                'used with unit = "record": a row stands for several people',
+                self.count,
+            )
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """One text a cell, the last column fastest."""
@@ -150,7 +166,8 @@ class Plan(Declared):
 
     @property
     def rules(self) -> Rules:
-        return Rules(self.unit, REFUSE, self.missing, self.missing_values)
+        told = self.unit, REFUSE, self.missing, self.missing_values, self.count
+        return Rules(*told, once=self.count is not None)
 
     @property
     def neighbours(self) -> str:

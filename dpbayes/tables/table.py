@@ -49,7 +49,7 @@ class Rules:
 
     `missing` is "refuse", "drop" or a label that every attribute has, for the texts in
     `missing_values`; `outside` is "refuse" or "drop"; `count` a column of numbers of
-    records.
+    records; `once` says that each cell has one row at most.
     """
 
     unit: Unit = RECORD
@@ -57,6 +57,7 @@ class Rules:
     missing: str = REFUSE
     missing_values: tuple[str, ...] = ()
     count: str | None = None
+    once: bool = False
 
     def __post_init__(self) -> None:
         choice("outside", self.outside, (REFUSE, DROP))
@@ -87,6 +88,7 @@ def count(
         [_Places(one, rules) for one in declared],
         rules.unit.person or rules.count,
     )
+    rows_of_cell = Counter[int]()
     sizes = [attribute.size for attribute in declared]
     strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     counts, persons, above = [0] * math.prod(sizes), Counter[str](), 0
@@ -96,17 +98,17 @@ def count(
         taken = (
             rows if rules.unit.person is None else _firsts(rows, above, rules, persons)
         )
-        for texts, records in Counter(taken).items():
+        for texts, alike in Counter(taken).items():
             cell = [place[text] for place, text in zip(places, texts, strict=False)]
-            reason = ""
+            records, reason = alike, ""
             if min(cell) < 0:
                 reason = _refusal(cell, texts, names, rules, show_values)
             elif rules.count is not None:
                 found = _WHOLE.fullmatch(texts[-1])
-                records *= int(found[1]) if found else 0
-                reason = (
-                    "" if found else f"must have a whole number of records in {other!r}"
-                )
+                if found is None:
+                    reason = f"must have a whole number of records in {other!r}"
+                else:
+                    records = alike * int(found[1])
             if reason:
                 row = 1 + next(
                     i for i, one in enumerate(rows) if one[: len(texts)] == texts
@@ -115,6 +117,9 @@ def count(
             if min(cell) >= 0:
                 place = sum(i * stride for i, stride in zip(cell, strides, strict=True))
                 counts[place] += records
+                rows_of_cell[place] += alike
+                if rules.once and rows_of_cell[place] > 1:
+                    raise TableError(_twice(declared, cell, rules))
         above += len(rows)
         if time.monotonic() - told >= PROGRESS and sys.stderr.isatty():
             print(f"counting: {above:,} rows so far", file=sys.stderr, flush=True)
@@ -161,6 +166,16 @@ def _refusal(
         return ""
     told = "missing values are refused (missing = a category counts them)"
     return f"has no value in {names[cell.index(_MISSING)]!r}; {told}"
+
+
+def _twice(declared: Sequence[Attribute], cell: list[int], rules: Rules) -> str:
+    """Return why a table of counts with two rows for one cell is refused."""
+    names = (one.labels[i] for one, i in zip(declared, cell, strict=True))
+    return (
+        f"table must have one row for {', '.join(names)!r}, since {rules.count!r} is its"
+        " number of records, got several: add them up, or name the other column that"
+        " tells them apart in columns"
+    )
 
 
 class _Places(dict[str, int]):

@@ -117,6 +117,8 @@ def random_settings(rng: np.random.Generator) -> dict[str, Any]:
         }
     keep = int(rng.integers(0, 4))
     settings |= {"person": "id", "keep": keep} if keep else {"unit": "record"}
+    if not keep and rng.random() < 0.4:
+        settings["count"] = "n"
     if not secret:
         name = str(rng.choice(list(REGISTRY)))
         settings |= {"mechanism": name, "options": variants(name, rng)}
@@ -237,6 +239,10 @@ class Seen:
 def counts_of(rows: list[Row], plan: Plan, file: Path) -> Row:
     """Return what the reader counts in a table."""
     names = ["id", *(attribute.name for attribute in plan.attributes)]
+    if plan.count is not None:  # one row a cell, in which a missing value is ""
+        cells = [tuple(x.replace("NA", "") for x in row[1:]) for row in rows]
+        rows = [("", *cell, str(n)) for cell, n in Counter(cells).items()]
+        names.append("n")
     file.write_text("\n".join(",".join(f'"{x}"' for x in r) for r in [names, *rows]))
     return tuple(count(file, plan.attributes, plan.rules).tolist())
 
