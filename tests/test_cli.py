@@ -31,6 +31,18 @@ def test_help_and_version_are_shown_and_unknown_commands_refused(
     assert shown in capsys.readouterr().out
 
 
+def test_the_help_of_an_audit_lists_every_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["audit", "--help"])
+    shown = capsys.readouterr().out.partition("options of the mechanisms")[2]
+    for spec in REGISTRY.values():
+        for option, declared in spec.options.items():
+            assert f"  {spec.name}\n" in shown
+            assert f"{option}={declared.examples[0]}: {declared.words}\n" in shown
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_no_letter_of_the_output_stops_a_command(encoding: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": encoding}

@@ -13,9 +13,22 @@ from dpbayes.mechanisms import REGISTRY
 from dpbayes.runner.notebooks import Parameter, from_words
 
 
+def listed_options() -> str:
+    """Return the options of every mechanism with their defaults, for the help."""
+    lines = ["options of the mechanisms, each with its default:"]
+    for name, spec in REGISTRY.items():
+        lines += ["", f"  {name}"] + [
+            f"    {option}={spec.defaults[option]}: {declared.words}"
+            for option, declared in spec.options.items()
+        ]
+    return "\n".join(lines)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add, what = parser.add_argument, "an option of the mechanism, such as gamma=0.3"
+    add, what = parser.add_argument, "an option of the mechanism, as listed below"
+    parser.epilog = listed_options()
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add("mechanism", choices=sorted(REGISTRY), help="the mechanism's name")
     add("--epsilon", required=True, help="nominal privacy parameter")
     add("--n", type=int, required=True, help="records in the data set")

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from dpbayes.figures.typeset import formatted
+from dpbayes.mechanisms import REGISTRY
 from dpbook.board import Claim, order, read_claims
 from dpbook.build import build
 from dpbook.figures import inlined, themed
@@ -54,9 +55,15 @@ def add(project: Path, text: str) -> None:
 
 def test_pages_show_results_and_follow_them(project: Path) -> None:
     write_tiny(project / "notebooks", "part/tiny", PLOT)
-    add(project, ":::{result-figure} part/tiny::line\n:::\n\n:::{certificate}\n:::")
+    options = ":::{mechanism-options}\n:::"
+    shown = ":::{result-figure} part/tiny::line\n:::\n\n:::{certificate}\n:::"
+    add(project, f"{shown}\n\n{options}")
     first = sphinx(project)
     assert first.returncode == 0, first.stderr
+    for name, spec in REGISTRY.items():  # every option that is declared, with words
+        for option, declared in spec.options.items():
+            row = rf"<td[^>]*>(<p>)?{name}</p>.*?{option}.*?{re.escape(declared.words)}"
+            assert re.search(row, page(project), re.S), (name, option)
     assert "[1/1] part/tiny " in first.stdout
     assert "0 of 0 numbers agree with the reference" in first.stdout
     shown = page(project)

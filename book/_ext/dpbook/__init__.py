@@ -23,6 +23,7 @@ from dpbook import (
     explorer,
     figures,
     mathml,
+    options,
     pages,
     quotes,
     search,
@@ -32,7 +33,7 @@ from dpbook import (
 DIRECTIVES = {
     "certificate": build.Certificate, "result-table": quotes.ResultTable,
     "result-figure": figures.ResultFigure, "explorer": explorer.Explorer,
-    "source": source.Listed,
+    "source": source.Listed, "mechanism-options": options.MechanismOptions,
     **dict.fromkeys(board.NAMES, board.FromClaims),
 }  # fmt: skip
 ROLES = {"result": quotes.Quote, "claim": quotes.Quote, "explore": explorer.Explore}
