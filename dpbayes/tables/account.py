@@ -138,17 +138,24 @@ class Account:
         return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
-        """Return the fingerprint of a table; AccountError unless the account stands for
-        it.
+        """Return the name of a table's version; AccountError unless the account stands
+        for it.
+
+        The name is the fingerprint, and how often it was accepted if that is more than
+        once: a version that did not change is paid anew like one that did, or the
+        price would tell whether it changed.
         """
         mark = self.fingerprint(table)
-        if mark not in (e.fields["table"] for e in self.entries if e.kind == "table"):
+        accepted = sum(
+            e.kind == "table" and e.fields["table"] == mark for e in self.entries
+        )
+        if not accepted:
             raise AccountError(
                 f"table {table} is not one that account {self.path} stands for. If it"
                 " is a newer one about the same people, say so: dpbayes account accept"
                 f" {self.path} {table}"
             )
-        return mark
+        return mark if accepted == 1 else f"{mark} {accepted}"
 
     def require_unit(self, unit: Unit) -> None:
         """Raise AccountError unless the account protects exactly this unit."""

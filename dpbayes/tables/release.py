@@ -217,7 +217,7 @@ def release_table(
     repeated = kept is not None
     if kept is None:
         counts = count(place, plan.attributes, plan.rules, show_values)
-        if account.fingerprint(place) != mark:
+        if account.check_table(place) != mark:
             told = (
                 "changed while it was counted; nothing was spent. Give the command"
                 " again when"
