@@ -29,6 +29,8 @@ from dpbayes.sensitivity import local_sensitivity as local_sensitivity
 from dpbayes.sensitivity import smooth_sensitivity as smooth_sensitivity
 from dpbayes.tables.drawn import Release as Release
 from dpbayes.tables.drawn import release as release
+from dpbayes.tables.forecast import CountError as CountError
+from dpbayes.tables.forecast import count_error as count_error
 from dpbayes.tables.reading import NoiseAwarePosterior as NoiseAwarePosterior
 
 __version__: str

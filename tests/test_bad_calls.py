@@ -185,6 +185,8 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "attributes": ((CATEGORIES,), "attributes"), "source": ("no such file.csv", ""),
     "table": ("no such file.csv", ""), "person": ("id", "text"), "keep": (2, "from one"),
     "noisy": ([3], "steps"), "repaired": (False, "flag"), "lost": (0.0, ""),
+    "category": (1, "whole"), "level": (0.5, "open unit"), "confidence": (0.5, "open unit"),
+    "design_effect": (1.5, "positive"),
     "unit": (qu.Unit(), ""), "rules": (None, ""), "show_values": (False, ""),
 }  # fmt: skip
 LAW_OF_NOISE = (qu.NoiseLaw([1.0, 2.0]), "object")
@@ -209,7 +211,8 @@ SPECIAL: dict[str, tuple[Any, str]] = {
 # Results, protocols and what reads files, which tests of the tables have.
 UNCALLED = {
     "Crossover", "Guarantee", "Law", "Mechanism", "MonteCarlo", "NoiseAwarePosterior", "REGISTRY",
-    "RecordsNeeded", "Release", "Allocation", "Answer", "Answering", "Blue", "CellCosts",
+    "RecordsNeeded", "Release", "CountError", "ShareReading", "Allocation", "Answer",
+    "Answering", "Blue", "CellCosts",
     "CellInterval", "Consistent", "Decision", "Factor", "Interval", "NotEstimableError",
     "State", "Stream", "Plan", "TableError", "create_account", "open_account",
     "read_plan",

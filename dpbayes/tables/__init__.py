@@ -1,7 +1,8 @@
 """A table of people: publish counts of it, or let it be asked, from one durable
 account.
 
-Published: `plan`, `account`, `table`, `release`, `reading`, `report`. Asked:
+Published: `plan`, `account`, `table`, `release`, `shares`, `reading`,
+`forecast`, `report`. Asked:
 `answering` and `service`, with document E's mathematics in `inference`, `noise_law`,
 `approximations`, `decision`.
 """
@@ -30,6 +31,7 @@ _HOME = {
     "plan": "Plan read_plan",
     "predicate": "Answer",
     "reading": "NoiseAwarePosterior noise_aware",
+    "shares": "ShareReading Shares",
     "table": "TableError count",
     "units": "Unit",
 }

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from dpbayes.divergences import stirling_series
 from dpbayes.mechanisms.capabilities import LogLikelihoodAt, LogLikelihoods, own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
+from dpbayes.tables.count_noise import Weighted
 
 LARGEST_LISTED = 3000  # candidate sets above are not searched one law at a time
 # of counts of unknown total: means are right to a hundredth of their spread
@@ -34,7 +35,7 @@ _LARGEST_TOTAL = 2_000_000
 _WIDEST = 1 << 22
 
 
-def _log_prior_factor(alpha: float, values: Whole) -> Floats:
+def log_prior_factor(alpha: float, values: Whole) -> Floats:
     """Return ln(Gamma(alpha + x) / x!), for large alpha less lnGamma(alpha), a
     constant.
     """
@@ -72,48 +73,6 @@ class ListedCounts:
 
 
 @dataclass(frozen=True)
-class Weighted:
-    """Probabilities `weights` of the whole numbers from `start` on."""
-
-    start: int
-    weights: Floats
-
-    @classmethod
-    def of_logs(cls, start: int, logs: Floats) -> Weighted:
-        """Return probabilities from their logarithms, up to a constant."""
-        top = logs.max()
-        places = np.flatnonzero(
-            logs > top - 50.0
-        )  # others are below e^-50 of the largest
-        weights = np.exp(logs[places[0] : places[-1] + 1] - top)
-        return cls(start + int(places[0]), weights / weights.sum())
-
-    def __add__(self, other: Weighted) -> Weighted:
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.convolve(self.weights, other.weights))
-        return Weighted.of_logs(self.start + other.start, logs)
-
-    @property
-    def values(self) -> Whole:
-        return self.start + np.arange(self.weights.size)
-
-    @property
-    def mean(self) -> float:
-        return float(self.weights @ self.values)
-
-    @property
-    def variance(self) -> float:
-        return float(self.weights @ (self.values - self.mean) ** 2)
-
-    def at(self, values: Whole) -> Floats:
-        index = values - self.start
-        inside = (index >= 0) & (index < self.weights.size)
-        return np.where(
-            inside, self.weights[np.clip(index, 0, self.weights.size - 1)], 0.0
-        )
-
-
-@dataclass(frozen=True)
 class ProductCounts:
     """Independent counts, one a category, given that their sum is n."""
 
@@ -121,7 +80,7 @@ class ProductCounts:
     counts: tuple[Weighted, ...]
 
     @cached_property
-    def _sums(self) -> list[list[Weighted]]:
+    def sums(self) -> list[list[Weighted]]:
         """The laws of the sums of the first 0, 1, ... counts, and of the last."""
         orders = self.counts, self.counts[::-1]
         return [
@@ -129,7 +88,7 @@ class ProductCounts:
         ]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
-        before, after = self._sums
+        before, after = self.sums
         values, others = (
             self.counts[i].values,
             before[i] + after[len(self.counts) - 1 - i],
@@ -138,23 +97,34 @@ class ProductCounts:
         return values, np.full(values.size, self.n), weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return independent histograms (size, k), drawn from the last category
-        backwards.
-        """
-        left = np.full(size, self.n)
-        result = np.empty((size, len(self.counts)), dtype=np.int64)
+        """Return independent histograms (size, k)."""
+        return self.with_totals(rng, np.full(size, self.n))
+
+    def with_totals(self, rng: np.random.Generator, totals: Whole) -> Whole:
+        """Return one histogram for each total, drawn from the last count backwards."""
+        left = totals
+        result = np.empty((totals.size, len(self.counts)), dtype=np.int64)
         for i in range(len(self.counts) - 1, 0, -1):
             known, rows = np.unique(left, return_inverse=True)
             values = self.counts[i].values
-            table = self.counts[i].weights * self._sums[0][i].at(
-                known[:, None] - values
-            )
+            table = self.counts[i].weights * self.sums[0][i].at(known[:, None] - values)
             cumulative = np.cumsum(table, axis=1)
-            aim = rng.random(size) * cumulative[rows, -1]
-            result[:, i] = values[(cumulative[rows] <= aim[:, None]).sum(axis=1)]
+            aim = rng.random(totals.size) * cumulative[rows, -1]
+            result[:, i] = values[_places(cumulative, rows, aim)]
             left = left - result[:, i]
         result[:, 0] = left
         return result
+
+
+def _places(cumulative: Floats, rows: Whole, aims: Floats) -> Whole:
+    """Return how many entries of its row of `cumulative` each aim reaches."""
+    found = np.empty(aims.size, dtype=np.int64)
+    order = np.argsort(rows, kind="stable")
+    edges = np.searchsorted(rows[order], np.arange(len(cumulative) + 1))
+    for row, (start, stop) in enumerate(pairwise(edges)):
+        these = order[start:stop]
+        found[these] = np.searchsorted(cumulative[row], aims[these], side="right")
+    return found
 
 
 @dataclass(frozen=True)
@@ -278,7 +248,7 @@ def _product(n: int, prior: Floats, parts: Sequence[Floats]) -> ProductCounts:
             f"n must be at most {_LARGEST_TOTAL} for a noise-aware posterior, got {n}"
         )
     values = np.arange(n + 1)
-    before = {float(a): _log_prior_factor(a, values) for a in set(prior)}
+    before = {float(a): log_prior_factor(a, values) for a in set(prior)}
     logs = [part + before[float(a)] for part, a in zip(parts, prior, strict=True)]
     # A common factor e^(tilt x), which changes nothing, brings the unconditioned sum
     # near n.
@@ -301,6 +271,17 @@ def _listed(
     mechanism: Mechanism, released: Whole, n: int, prior: Floats
 ) -> ListedCounts:
     """Return the posterior of the counts by the law of every histogram."""
+    histograms, logs = listed_likelihoods(mechanism, released, n, prior)
+    logs += sum(
+        log_prior_factor(a, x) for a, x in zip(prior, histograms.T, strict=True)
+    )
+    return ListedCounts(histograms, np.exp(logs - logsumexp(logs)))
+
+
+def listed_likelihoods(
+    mechanism: Mechanism, released: Whole, n: int, prior: Floats
+) -> tuple[Whole, Floats]:
+    """Return all histograms of n records, and ln P(released | each), by their laws."""
     size = number_of_candidates(n, prior.size)
     if size > LARGEST_LISTED:
         raise ValueError(
@@ -311,11 +292,7 @@ def _listed(
     histograms = compositions(n, prior.size)
     likelihood = [mechanism.law(x, prior).probability(released) for x in histograms]
     with np.errstate(divide="ignore"):
-        logs = np.log(likelihood)
-    logs += sum(
-        _log_prior_factor(a, x) for a, x in zip(prior, histograms.T, strict=True)
-    )
-    return ListedCounts(histograms, np.exp(logs - logsumexp(logs)))
+        return histograms, np.log(likelihood)
 
 
 def _drawn(
@@ -323,8 +300,9 @@ def _drawn(
     noisy: Sequence[int],
     log_likelihood_at: Callable[[int, Whole], Floats],
 ) -> ListedCounts:
-    """Return weighted draws of counts, tilted for their secret total, any total equally
-    likely.
+    """Return draws of the counts: of their total from its exact law, then of each.
+
+    Any total is equally likely beforehand.
     """
     mass, tilt, rng = (
         float(prior.sum()),
@@ -340,19 +318,14 @@ def _drawn(
         if abs(wanted - tilt) < 1e-6 * (1.0 + abs(tilt)):
             break
         tilt = 0.5 * (tilt + wanted)
-    drawn = np.stack(
-        [rng.choice(one.values, DRAWS, p=one.weights) for one in windows], axis=1
-    )
-    totals = drawn.sum(axis=1)
-    logs = -_log_prior_factor(mass, totals) - tilt * totals
-    weights = np.exp(logs - logsumexp(logs))
-    worth = 1.0 / float(weights @ weights)
-    if worth < 400:  # independent draws: errors of a twentieth
-        worth_of = f"{DRAWS} draws of a secret number of records are worth {worth:.0f}"
-        raise ValueError(
-            f"epsilon must be larger, or the prior nearer to 1: {worth_of}"
-        )
-    return ListedCounts(drawn, weights)
+    together = ProductCounts(0, tuple(windows))
+    total = together.sums[0][-1]
+    with np.errstate(divide="ignore"):
+        logs = np.log(total.weights) - tilt * total.values
+    law = Weighted.of_logs(total.start, logs - log_prior_factor(mass, total.values))
+    totals = rng.choice(law.values, DRAWS, p=law.weights)
+    drawn = together.with_totals(rng, totals)
+    return ListedCounts(drawn, np.full(DRAWS, 1.0 / DRAWS))
 
 
 def _window(
@@ -362,7 +335,7 @@ def _window(
     reach = 64
     while reach <= _WIDEST:
         values = np.arange(max(0, y - reach), max(0, y) + reach + 1)
-        logs = _log_prior_factor(alpha, values) + likelihood(values) + tilt * values
+        logs = log_prior_factor(alpha, values) + likelihood(values) + tilt * values
         found = Weighted.of_logs(int(values[0]), logs)
         if found.values[-1] < values[-1] and (
             values[0] == 0 or found.start > values[0]

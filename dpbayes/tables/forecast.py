@@ -1,0 +1,168 @@
+"""The error of a release in a reader's units: records, and the width of an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpbayes import _validate as check
+from dpbayes._validate import Floats, Whole
+from dpbayes.laws.law import listed
+from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.tables.count_noise import CountNoise, Weighted, count_noise_of
+from dpbayes.tables.shares import ShareReading, Shares
+
+_NODES = 24  # values of the noise at which the width is computed
+HARDLY, DOUBLED = 0.1, 1.0
+
+
+@dataclass(frozen=True)
+class CountError:
+    """How far one released count is off, and what that does to the interval of a share.
+
+    The released count is within `within` of `count` with probability `level` or more;
+    the noise-aware interval of level `confidence` for the share in the population is in
+    the mean (1 + `wider`) times as wide as the interval from the true counts of `n`
+    records.
+    """
+
+    count: int
+    n: int
+    within: int
+    wider: float
+    level: float = 0.9
+    confidence: float = 0.95
+
+    @property
+    def sentence(self) -> str:
+        """Both numbers in words."""
+        often = "nine of ten" if self.level == 0.9 else f"{self.level:.0%} of all"
+        return (
+            f"A count of {self.count:,} comes out within ± {self.within:,} in"
+            f" {often} releases. The noise-aware {self.confidence:.0%} interval of its"
+            f" share is {self.widening} without noise."
+        )
+
+    @property
+    def widening(self) -> str:
+        """By how much the interval is wider, in words that go on with "without noise".
+
+        >>> CountError(500, 1000, 12, 0.084).widening
+        '8% wider than'
+        """
+        if self.wider >= DOUBLED:
+            return f"{1.0 + self.wider:.1f} times as wide as"
+        return f"{self.wider:.{0 if self.wider >= 0.01 else 1}%} wider than"
+
+    @property
+    def advice(self) -> str:
+        """What to do about an error of this size."""
+        if self.wider < HARDLY:
+            return "The noise hardly matters beside the number of records."
+        if self.wider < DOUBLED:
+            return "The number of records matters more than the noise."
+        return (
+            "The noise matters more than the number of records: merge categories, raise"
+            " epsilon or ask more people."
+        )
+
+
+def count_error(
+    mechanism: Mechanism,
+    counts: ArrayLike,
+    category: int = 0,
+    *,
+    prior: ArrayLike | None = None,
+    level: float = 0.9,
+    confidence: float = 0.95,
+) -> CountError:
+    """Return the error of one released count in records, and how much wider it makes
+    the noise-aware interval.
+
+    `counts` (k,) are made up, as `dp.split` has them, `category` is one of them. The
+    probability of `level` is that of the exact law of the noise on this count, before
+    counts below 0 are repaired, or of the released count, for mechanisms that choose
+    among histograms under a `prior` (k,), flat if None. The width is a mean over that
+    law, in which the records are a random sample. Raises ValueError where the release
+    could not be read. Book: `def-share-reading`.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> found = count_error(mechanism("lattice", 1.0), [500, 300, 200])
+    >>> found.within, round(found.wider, 3), found.count
+    (3, 0.006, 500)
+    >>> print(found.sentence.partition(".")[0])
+    A count of 500 comes out within ± 3 in nine of ten releases
+    """
+    check.offering("mechanism", mechanism, "law")
+    x, alpha = check.counts_and_prior(
+        counts, np.ones(np.size(counts)) if prior is None else prior
+    )
+    i = check.integer("category", category, 0, x.size - 1)
+    inside = check.open_unit("level", level)
+    check.open_unit("confidence", confidence)
+    count, n = int(x[i]), int(x.sum())
+    if n < 1:
+        raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
+    noise = count_noise_of(mechanism, x.size)
+    if noise is None:
+        error, readings = _listed(mechanism, x, alpha, i)
+    else:
+        error = noise.law(frozenset({i}))
+        readings = _readings(mechanism, noise, x, i)
+    sizes = np.abs(error.values)
+    order = np.argsort(sizes, kind="stable")
+    reached = np.cumsum(error.weights[order]) >= inside - 1e-12
+    within = int(sizes[order][np.argmax(reached)])
+    steps, weights = error.nodes(_NODES)
+    widths = np.array([_width(readings(int(d)), confidence) for d in steps])
+    plain = ShareReading(
+        count / n, np.array([count]), np.array([n]), np.ones(1), count == 0, count == n
+    )
+    wider = float(weights @ widths) / _width(plain, confidence) - 1.0
+    return CountError(count, n, within, max(wider, 0.0), inside, confidence)
+
+
+Readings = Callable[[int], ShareReading]
+
+
+def _width(reading: ShareReading, confidence: float) -> float:
+    low, high = reading.interval(confidence)
+    return high - low
+
+
+def _readings(mechanism: Mechanism, noise: CountNoise, x: Whole, i: int) -> Readings:
+    """Return the reading of category i for a given step of its noisy count."""
+
+    def at(step: int) -> ShareReading:
+        drawn, other = x[: noise.noisy].copy(), int(i == 0)
+        if i < noise.noisy:
+            drawn[i] += step
+        # where the noise sums to zero, or i takes what is left, another count moves
+        if noise.public and (noise.noisy == x.size or i >= noise.noisy):
+            drawn[other] -= step
+        n = int(x.sum()) if noise.public else None
+        return Shares(mechanism, drawn, n, x.size).read([i])
+
+    return at
+
+
+def _listed(
+    mechanism: Mechanism, x: Whole, alpha: Floats, i: int
+) -> tuple[Weighted, Readings]:
+    """Return the law of the error of count i, and its reading for a given error."""
+    law = listed(mechanism.law(x, alpha), "the error of one count")
+    outputs, probabilities = np.asarray(law.outputs), np.asarray(law.probabilities)
+    errors = outputs[:, i] - x[i]
+    start = int(errors.min())
+    weights = np.bincount(errors - start, probabilities).astype(np.float64)
+    n, k = int(x.sum()), x.size
+
+    def at(step: int) -> ShareReading:
+        likely = np.where(errors == step, probabilities, -1.0)
+        drawn = outputs[int(np.argmax(likely))]
+        return Shares(mechanism, drawn, n, k, repaired=True).read([i])
+
+    return Weighted.of_weights(start, weights), at
