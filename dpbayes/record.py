@@ -16,14 +16,16 @@ A claim is a finding; a check is what the builders test, such as two ways to one
 `given` is the setting of a number or a claim, made from the parameters, so that a rerun
 changes it: what has none is not quoted away from the notebook's own page.
 
-Each shows itself in whatever runs the notebook and writes its file below
-``results/<notebook>``, or into the folder that the environment variable
-``DPBAYES_RESULTS`` names.
+Each shows itself in whatever runs the notebook and writes its file into
+``results/<part>/<name>``, below the folder that the environment variable
+``DPBAYES_RESULTS`` names or the working folder. A notebook's second cell says its name
+and has its parameters checked: ``record.here("documents/D-fig5")``.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
 import io
 import json
@@ -53,8 +55,12 @@ class _Run:
 
     name: str
     folder: Path
-    once: bool  # a name is given once; in a session of one's own a cell may run again
+    own: bool = False  # a session of one's own, in which a cell may run again
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)  # with their SHA-256
+    made: dict[str, Any] = field(
+        default_factory=dict
+    )  # its provenance, where it is own
 
 
 _runs: list[_Run] = []  # of this process: none before something is recorded, then one
@@ -64,7 +70,44 @@ def begin(name: str, results: Path) -> None:
     """Say what the notebook is called that this process is going to run, and where
     results go.
     """
-    _runs[:] = [_Run(name, results / name, once=True)]
+    _runs[:] = [_Run(name, results / name)]
+
+
+def files() -> dict[str, str]:
+    """Return the files that this run has written so far, each with its SHA-256."""
+    return dict(_runs[0].files) if _runs else {}
+
+
+def here(name: str) -> None:
+    """Name the notebook, check its parameters, and say where its results go.
+
+    `name` is the part of the book and the stem, such as ``documents/D-table1``. A value
+    of a wrong type or outside its declared range or choices raises TypeError or
+    ValueError, which says what is allowed; so does a parameter that papermill added and
+    no cell declares.
+    """
+    from dpbayes.runner import provenance, session
+
+    if not re.fullmatch(rf"{NAME.pattern}(/{NAME.pattern})*", name):
+        raise ValueError(
+            f"name must be part/stem, such as basics/posterior, got {name!r}"
+        )
+    values = session.checked(name, sys._getframe(1).f_globals)
+    if _runs and not _runs[0].own:
+        return  # who began this run has said where its results go
+    made = {
+        "notebook": name,
+        "parameters": values,
+        **provenance.origin(),
+        "versions": provenance.versions(),
+    }
+    run = _Run(name, session.place(name), own=True, made=made)
+    _runs[:] = [run]
+    earlier = read_json(run.folder / PROVENANCE).get("sha256", {})
+    for file in earlier:
+        (run.folder / Path(file).name).unlink(missing_ok=True)
+    where = f"Results go to `{os.path.relpath(run.folder)}`"
+    _say(f"{where}{', in place of earlier ones' * bool(earlier)}.", {"place": True})
 
 
 def number(
@@ -95,7 +138,7 @@ def table(
     *,
     caption: str = "",
     headers: Mapping[str, str] | Sequence[str] = (),
-    format: str | Mapping[str, str] = "",
+    format: str | Mapping[str, str] | Sequence[str] = "",
     errors: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a table as ``<name>.csv`` with all digits, and show its first rows.
@@ -103,16 +146,18 @@ def table(
     `data` is a DataFrame (its index is left out) or a mapping of columns of equal
     length. `headers` gives the headings: one for each column, or a mapping that names
     the columns to be shown, in order. `format` is the format of numbers, such as
-    ``.3g``, for all columns or by column. A table with a `caption` has a number on the
-    pages and the label ``tab-stem-name``. `errors` has the standard errors of columns
-    that were drawn, one for all rows or one a row.
+    ``.3g`` or ``.0% down``: one for all columns, one for each that is shown, or by
+    column. A table with a `caption` has a number on the pages and the label
+    ``tab-stem-name``. `errors` has the standard errors of columns that were drawn, one
+    for all rows or one a row.
     """
     columns = _columns(name, data)
     if unknown := [label for label in errors or {} if label not in columns]:
         raise ValueError(
             f"errors of {name!r} name {unknown[0]!r}, which is no column of it"
         )
-    heads, forms = _headings(name, columns, headers), _formats(name, columns, format)
+    heads = _headings(name, columns, headers)
+    forms = _formats(name, columns, heads, format)
     rows = list(zip(*columns.values(), strict=True))
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([[*columns], *rows])
@@ -227,17 +272,14 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def _run() -> _Run:
-    """Return the run of this process; where nobody began one, it is a session of one's
-    own.
+    """Return the run of this process; where no cell has named it, it has the name of
+    the notebook that Jupyter tells.
     """
     if not _runs:
-        here = Path.cwd()
-        tops = [one for one in (here, *here.parents) if (one / "_toc.yml").is_file()]
+        from dpbayes.runner import session
+
         stem = Path(os.environ.get("JPY_SESSION_NAME", "notebook")).stem
-        folder = Path(
-            os.environ.get("DPBAYES_RESULTS") or [*tops, here][0] / "results" / stem
-        )
-        _runs.append(_Run(folder.name, folder.absolute(), once=False))
+        _runs.append(_Run(stem, session.place(stem), own=True))
     return _runs[0]
 
 
@@ -248,7 +290,7 @@ def _keep(kind: str, name: str, value: Any = None) -> None:
             f"a name must be words of letters and digits joined by '-', got {name!r}"
         )
     kept = _run().kept.setdefault(kind, {})
-    if name in kept and _run().once:
+    if name in kept and not _run().own:
         raise ValueError(f"{kind} of {_run().name} have {name!r} already")
     kept[name] = value
     if value is not None:
@@ -274,7 +316,13 @@ def _add(kind: str, found: Mapping[str, Any]) -> None:
 
 
 def _save(file: str, content: bytes) -> None:
-    write_atomically(_run().folder / file, content)
+    """Write a file of this run, and in a session of one's own how it came to be."""
+    run = _run()
+    write_atomically(run.folder / file, content)
+    run.files[file] = hashlib.sha256(content).hexdigest()
+    if run.made:
+        made = json_bytes({**run.made, "sha256": run.files})
+        write_atomically(run.folder / PROVENANCE, made)
 
 
 def _sentence(kind: str, name: str, sentence: str, holds: bool) -> str:
@@ -330,12 +378,19 @@ def _headings(
 
 
 def _formats(
-    name: str, columns: Mapping[str, Any], form: str | Mapping[str, str]
+    name: str, columns: Mapping[str, Any], shown: Mapping[str, str], form: Any
 ) -> dict[str, str]:
     """Return the format of each column that has one."""
-    forms = form if isinstance(form, Mapping) else dict.fromkeys(columns, form)
-    _known(f"format of {name!r}", forms, columns)
-    for one in {*forms.values()} - {"s"}:
+    if isinstance(form, str):
+        form = dict.fromkeys(shown, form)
+    elif not isinstance(form, Mapping):
+        if len(form) != len(shown):
+            raise ValueError(
+                f"format of {name!r} must be {len(shown)}, one a column, got {form!r}"
+            )
+        form = dict(zip(shown, form, strict=True))
+    _known(f"format of {name!r}", form, columns)
+    for one in {*form.values()} - {"s"}:
         try:
             formatted(1, one)
         except (ValueError, TypeError) as error:
@@ -343,7 +398,7 @@ def _formats(
             raise ValueError(
                 f"format of {name!r} must be {allowed}, got {one!r}"
             ) from error
-    return {label: one for label, one in forms.items() if one}
+    return {label: one for label, one in form.items() if one}
 
 
 def _known(what: str, given: Mapping[str, Any], columns: Mapping[str, Any]) -> None:

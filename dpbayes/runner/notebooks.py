@@ -7,10 +7,11 @@ A notebook declares these in the cell tagged ``parameters``, one annotated line 
     sizes: list[float] = [10, 100]  # records on the axis, in [1, 1e6)
     distance: str = "l1"  # one of l1, hamming
 
-A comment may go on in the lines below that begin with ``#``. The type is int, float, str, bool, or a list of one of these, which holds at least one
-value. The comment gives the range or the choices (to its end or a semicolon), for a
-list those of every value. What parameters owe each other are ``assert`` statements with
-a message in the next cell.
+Comments may stand before them. A comment may go on in the lines below that begin with ``#``. The type is int, float,
+str, bool, or a list of one of these, which holds at least one value. The comment gives
+the range or the choices (to its end or a semicolon), for a list those of every value.
+What parameters owe each other are ``assert`` statements with a message in the next
+cell.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ RANGE = re.compile(
 )
 CHOICES = re.compile(r"\bone of ([^;]+)")
 HOLDS = {
-    **dict.fromkeys(("at least", ">=", "["), operator.ge), ">": operator.gt, "(": operator.gt,
-    **dict.fromkeys(("at most", "<=", "]"), operator.le), "<": operator.lt, ")": operator.lt,
-}  # fmt: skip
+    **dict.fromkeys(("at least", ">=", "["), operator.ge),
+    **dict.fromkeys(("at most", "<=", "]"), operator.le),
+    **dict.fromkeys((">", "("), operator.gt),
+    **dict.fromkeys(("<", ")"), operator.lt),
+}
 LARGEST = 2**63 - 1
 
 
@@ -110,8 +113,9 @@ class Parameter:
     meaning: str = ""
 
     def __str__(self) -> str:
+        value = "" if self.default is None else f" = {self.default!r}"
         note = f"  # {self.meaning}" if self.meaning else ""
-        return f"{self.name}: {self.type} = {self.default!r}{note}"
+        return f"{self.name}: {self.type}{value}{note}"
 
     def check(self, value: Any) -> Any:
         """Return the value in the parameter's type, or raise for a wrong type or
@@ -143,7 +147,7 @@ class Parameter:
         if self.type == "list[str]" and not re.search("[][()\"']", text):
             return self.check([word.strip() for word in text.split(",")])
         try:
-            words = text.strip()
+            words = re.sub(r"(?<![\w.])0+(?=\d)", "", text.strip())  # 070 is seventy
             value = ast.literal_eval(
                 words.capitalize() if self.type == "bool" else words
             )
@@ -179,22 +183,28 @@ def _missed(meaning: str, value: Any) -> str:
 
 def declared(notebook: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return the parameters of a notebook by name, in the order of its ``parameters``
-    cell.
+    cell, with their own values.
     """
-    source = next(
-        (one["source"] for one in notebook["cells"] if "parameters" in tags(one)), ""
-    )
+    cells = [one["source"] for one in notebook["cells"] if "parameters" in tags(one)]
+    found = declarations(cells[0]) if cells else {}
+    for name, one in found.items():
+        value = ast.literal_eval(str(one.default))
+        found[name] = replace(one, default=one.check(value))
+    return found
+
+
+def declarations(source: str) -> dict[str, Parameter]:
+    """Return the parameters that a cell declares, with the text of their values."""
     found = {}
-    for line in re.split(r"\n(?=\w)", source.strip()) if source else ():
+    source = re.sub(r"\A(#.*\n)+", "", source).strip()  # what is said before
+    for line in re.split(r"\n(?=\w)", source) if source else ():
         declaration = DECLARATION.fullmatch(line)
         if declaration is None:
             raise ValueError(
                 f"a parameter is declared as 'name: type = value', got {shown(line)}"
             )
         name, kind, value, meaning = declaration.groups("")
-        meaning = re.sub(r"\s*\n#\s*", " ", meaning)
-        one = Parameter(name, kind, ast.literal_eval(value), meaning)
-        found[name] = replace(one, default=one.check(one.default))
+        found[name] = Parameter(name, kind, value, re.sub(r"\s*\n#\s*", " ", meaning))
     return found
 
 
@@ -204,20 +214,35 @@ def chosen(
     """Return the value of every parameter, given some as values or texts; refuse what
     is wrong.
     """
-    known: dict[str, Parameter] = {}
     try:
         known = declared(notebook)
-        values = {key: one.default for key, one in known.items()}
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name}: {error}") from error
+    values = {key: one.default for key, one in known.items()}
+    values |= checked(name, known, given)
+    try:
+        check_together(notebook, values)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}; {allowed(known)}") from error
+    return values
+
+
+def checked(
+    name: str, known: Mapping[str, Parameter], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the given values or texts in their declared types; refuse what is wrong
+    and say what is allowed.
+    """
+    values = {}
+    try:
         for key, value in given.items():
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f", did you mean {near[0]}?" if near else ""
                 raise ValueError(f"there is no parameter {key!r}{hint}")
             one = known[key]
-            values[key] = (
-                one.parse(value) if isinstance(value, str) else one.check(value)
-            )
-        check_together(notebook, values)
+            text = isinstance(value, str) and one.type != "str"
+            values[key] = one.parse(value) if text else one.check(value)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name}: {error}; {allowed(known)}") from error
     return values
@@ -252,8 +277,6 @@ def from_words(assignments: list[str]) -> dict[str, str]:
 def allowed(parameters: Mapping[str, Parameter]) -> str:
     """Return the list of what may be given, one parameter a line."""
     lines = "\n".join(f"  {one}" for one in parameters.values())
-    return (
-        f"its parameters and their defaults are\n{lines}"
-        if lines
-        else "it has no parameters"
-    )
+    known = any(one.default is not None for one in parameters.values())
+    own = " and their defaults" if known else ""
+    return f"its parameters{own} are\n{lines}" if lines else "it has no parameters"

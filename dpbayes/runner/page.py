@@ -4,26 +4,25 @@ out first.
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import json
 import re
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpbayes.figures.typeset import typeset, without_roles
+from dpbayes.figures.typeset import typeset
 from dpbayes.record import read_json
 from dpbayes.runner.notebooks import CARRIED, Parameter, declared, tags
 from dpbayes.runner.run import EXECUTED
 
-TABLE = re.compile(
-    r"^(:{3,})\{result-table\} *::([\w-]+)\n.*?^\1\n?", re.MULTILINE | re.DOTALL
-)
-FENCE = re.compile(
-    r"^(?::{3,}|`{3,})(?:\{[\w-]+\}.*)?$\n?(?:^:[\w-]+:.*$\n?)*", re.MULTILINE
-)
-QUOTE = re.compile(r"\{result\}`::([\w-]+):([^`]+)`")
+# A link of a notebook's text to a statement, to another notebook, or to a page.
+LINK = re.compile(r"\[([^\[\]]+)\]\((#[\w-]+|[\w./-]+\.(?:ipynb|md))\)")
+STATEMENTS = ("thm", "def", "lem", "cor", "prop", "exm", "rem", "alg")
 HERE = Path(__file__).parent
 Cell = dict[str, Any]
 
@@ -32,12 +31,8 @@ def page(executed: Mapping[str, Any], name: str, files: list[str]) -> Cell:
     """Return the notebook of a result's page in the book: claims, result, the way
     there, files.
     """
-    text = "\n".join(
-        one["source"] for one in executed["cells"] if one["cell_type"] == "markdown"
-    )
-    claims, results, rest = taken_apart(
-        executed, [one[2] for one in TABLE.finditer(text)]
-    )
+    stem = name.rpartition("/")[2]
+    claims, results, rest = taken_apart(executed, stem)
     box = [
         ":::{admonition} What comes out",
         ":class: claims",
@@ -45,35 +40,59 @@ def page(executed: Mapping[str, Any], name: str, files: list[str]) -> Cell:
         ":::",
     ]
     head = [markdown("claims", *box)] if claims else []
-    known = declared(executed).values()
     rows = [
         f"| `{one.name}` | `{json.dumps(one.default)}` | {one.meaning} |"
-        for one in known
+        for one in used(executed)
     ]
     table = (
         ["| name | value | what it is |", "| :-- | :-- | :-- |", *rows] if rows else []
     )
-    proposed = [*re.findall(r"`(-p [^`]+)`", text), ""][0]
-    command = shlex.join(
-        ["dpbayes", "run", name, *shlex.split(proposed), "--output", "rerun"]
-    )
-    stem = name.rpartition("/")[2]
+    words = ["dpbayes", "run", name]
+    for key, text in proposed(executed).items():
+        words += ["-p", f"{key}={text}"]
+    command = shlex.join([*words, "--output", "rerun"])
     linked = ", ".join(
         f"{{download}}`{file} <{stem}/{file}>`" for file in sorted(files)
     )
     below = ["", "```text", command, "```", "", f"Files: {linked}."]
     again = markdown("again", "## Run it again", *table, *below)
-    return {**executed, "cells": [*rest[:1], *head, *results, *rest[1:], again]}
+    cells = [*rest[:1], *head, *results, *rest[1:], again]
+    return {**executed, "cells": [in_the_book(cell) for cell in cells]}
+
+
+def used(executed: Mapping[str, Any]) -> list[Parameter]:
+    """Return the parameters with the values that a run had, which papermill keeps."""
+    given = executed["metadata"].get("papermill", {}).get("parameters", {})
+    return [
+        replace(one, default=given.get(one.name, one.default))
+        for one in declared(executed).values()
+    ]
+
+
+def proposed(notebook: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the last text says to try, such as ``n = 20``: parameters with values
+    that differ from the notebook's own.
+    """
+    texts = [one["source"] for one in notebook["cells"] if "outputs" not in one]
+    text = " ".join(texts[-1].split())
+    known, found = declared(notebook), dict[str, str]()
+    for name, value in re.findall(r"`(\w+) = ([^`]+)`", text):
+        if (
+            name in known
+            and known[name].parse(value.strip("\"'")) != known[name].default
+        ):
+            found[name] = value.strip("\"'").replace(", ", ",")
+    return found
 
 
 def taken_apart(
-    executed: Mapping[str, Any], placed: Collection[str] = ()
+    executed: Mapping[str, Any], stem: str = ""
 ) -> tuple[list[str], list[Cell], list[Cell]]:
     """Return the claims, a cell for the first figure or else table, and the cells
     without both.
 
-    Further figures follow the cell that drew them; a table that the text has `placed`
-    stands there.
+    Further figures and tables with a caption follow the cell that made them. With the
+    `stem` of the page in the book such a table is set there, with a number.
     """
     claims: list[str] = []
     results: list[Cell] = []
@@ -87,7 +106,11 @@ def taken_apart(
                 claims.append(known["claim"])
             elif "figure" in known:
                 (further if results else results).append(shown(one, known["figure"]))
-            elif "caption-of" not in known and known.get("table") not in placed:
+            elif "set" in known and stem:
+                further.append(
+                    markdown(f"tab-{known['table']}", directive(stem, known))
+                )
+            elif "caption-of" not in known:
                 kept.append(one)
         if cell["cell_type"] == "markdown":
             rest.append(dict(cell))
@@ -95,15 +118,52 @@ def taken_apart(
             hidden = {**cell["metadata"], "tags": [*tags(cell), "hide-input"]}
             rest += [{**cell, "outputs": kept, "metadata": hidden}, *further]
     for cell in rest if not results else ():
-        directive = TABLE.search(cell["source"]) if placed else None
+        if cell["id"].startswith("tab-"):
+            rest.remove(cell)
+            return claims, [cell], rest
         tables = [one for one in cell.get("outputs", []) if "table" in told(one)]
-        if directive and cell["cell_type"] == "markdown":
-            cell["source"] = cell["source"].replace(directive[0], "")
-            return claims, [markdown("the-table", directive[0])], rest
         if tables:
             cell["outputs"].remove(tables[0])
             return claims, [shown(tables[0], {})], rest
     return claims, results, rest
+
+
+def directive(stem: str, known: Mapping[str, Any]) -> str:
+    """Return the directive that sets a recorded table with its caption."""
+    heads, forms = known["set"]["headers"], known["set"]["format"]
+    options = {
+        "name": f"tab-{stem}-{known['table']}",
+        "columns": listed(heads),
+        "header": listed(heads.values()),
+        "format": listed(forms.get(label, "s") for label in heads),
+    }
+    lines = [f":{key}: {value}" for key, value in options.items()]
+    first = f":::{{result-table}} ::{known['table']}"
+    return "\n".join([first, *lines, known["set"]["caption"], ":::"])
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Return the parts of an option; one that holds a comma is in quotes."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(parts)
+    return stream.getvalue()
+
+
+def in_the_book(cell: Cell) -> Cell:
+    """Return a cell of text whose links are those of the book."""
+    if cell["cell_type"] != "markdown":
+        return cell
+    return {**cell, "source": LINK.sub(reference, cell["source"])}
+
+
+def reference(link: re.Match[str]) -> str:
+    """Return a link as the book resolves it, and complains where it leads nowhere."""
+    words, target = link[1].replace("`", ""), link[2]
+    if target.startswith("#"):
+        kind = "prf:ref" if target[1:].split("-")[0] in STATEMENTS else "ref"
+        return f"{{{kind}}}`{words} <{target[1:]}>`"
+    place = target.replace("../../book/", "../../").rpartition(".")[0]
+    return f"{{doc}}`{words} <{place}>`"
 
 
 def told(output: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,7 +199,7 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter]) -> str:
     notebook: Any = importlib.import_module("nbformat").from_dict
     executed, numbers = read_json(folder / EXECUTED), read_json(folder / "numbers.json")
     book = read_json(CARRIED / "reference" / f"{name}.json").get("numbers", {})
-    here = declared(executed).values()
+    here = used(executed)
     beside = [
         (one.name, own[one.name].default if book else None, one.default) for one in here
     ]
@@ -150,7 +210,7 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter]) -> str:
         "style": (HERE / "rerun.css").read_text(encoding="utf-8"),
         "typesetter": (CARRIED / "mathjax" / "tex-svg.js").read_text(encoding="utf-8"),
     }  # fmt: skip
-    filters = {"plain": lambda text: plain_markdown(text, numbers), "number": number}
+    filters = {"plain": plain_markdown, "number": number}
     place = {"extra_template_paths": [str(HERE)], "template_file": "rerun.html.j2"}
     exporter = nbconvert.HTMLExporter(**place, filters=filters)
     cells = [*rest[:1], markdown("claims"), *results, markdown("beside"), *rest[1:]]
@@ -161,17 +221,9 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter]) -> str:
     )
 
 
-def plain_markdown(text: str, numbers: Mapping[str, float]) -> str:
-    """Return the Markdown of a notebook without what only the book knows."""
-
-    def quoted(found: re.Match[str]) -> str:
-        return (
-            typeset(format(numbers[found[1]], found[2]))
-            if found[1] in numbers
-            else found[0]
-        )
-
-    return without_roles(FENCE.sub("", QUOTE.sub(quoted, TABLE.sub("", text))))
+def plain_markdown(text: str) -> str:
+    """Return the Markdown of a notebook without links that only the book can follow."""
+    return LINK.sub(r"\1", text)
 
 
 def number(value: Any) -> str:

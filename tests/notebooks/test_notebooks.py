@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import yaml
 
 from dpbayes.runner.notebooks import all_notebooks, chosen, declared, load, tags
+from dpbayes.runner.page import LINK, proposed
 from dpbayes.runner.run import Order, run_one
 
 ROOT = Path(__file__).parents[2]
@@ -24,10 +26,10 @@ OTHERS: dict[str, list[dict[str, Any]]] = {}
 for file in sorted(Path(__file__).parent.glob("parameters-*.yml")):
     OTHERS |= yaml.safe_load(file.read_text(encoding="utf-8"))
 QUICK = {
+    "basics/posterior",
     "documents/D-table1",
-    "basics/beta-posterior",
     "privacy/composition",
-    "queries/framework",
+    "queries/E-fig1",
 }
 # What no notebook has a use for, by the kind of the parameter.
 SENSELESS = {
@@ -53,6 +55,33 @@ def test_sources_are_committed_without_outputs(name: str) -> None:
         assert cell["execution_count"] is None
     assert "parameters" in tags(code(name)[0])
     assert declared(load(NOTEBOOKS[name]))
+    assert code(name)[0]["source"].startswith("# Needs ")
+
+
+@EVERY
+def test_the_second_cell_names_the_notebook(name: str) -> None:
+    called = re.findall(
+        r'^record\.here\("(.*)"\)$', code(name)[1]["source"], re.MULTILINE
+    )
+    assert called == [name]
+
+
+@EVERY
+def test_a_notebook_can_be_read_in_every_front_end(name: str) -> None:
+    for cell in load(NOTEBOOKS[name])["cells"]:
+        text = cell["source"]
+        assert max(map(len, text.splitlines())) <= 100
+        if cell["cell_type"] == "markdown":
+            assert not re.search(r"\{[a-z:]+\}`|:::|```\{|`-p ", text)
+            for _, target in LINK.findall(text):
+                path = NOTEBOOKS[name].parent / target
+                assert target.startswith("#") or path.is_file(), target
+
+
+@EVERY
+def test_a_notebook_says_what_to_try(name: str) -> None:
+    notebook = load(NOTEBOOKS[name])
+    assert chosen(name, notebook, proposed(notebook)) != chosen(name, notebook, {})
 
 
 @EVERY
@@ -77,6 +106,7 @@ def test_senseless_values_are_refused_before_anything_runs(name: str) -> None:
 
 
 def test_each_notebook_has_two_other_sets_of_values() -> None:
+    assert set(NOTEBOOKS) > QUICK
     assert set(OTHERS) == set(NOTEBOOKS)
     assert {name for name, sets in OTHERS.items() if len(sets) != 2} == set()
 

@@ -62,7 +62,8 @@ def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
         {"table": "squares"},
         {},
     ]
-    for words in ("dpbayes run part/tiny --output rerun", '| `label` | `"a-b"` | a word |',
+    for words in ("dpbayes run part/tiny --output rerun",
+                  '| `label` | `"a-b"` | a word |',
                   "{download}`squares.csv <tiny/squares.csv>`"):  # fmt: skip
         assert words in again["source"]
 
@@ -70,15 +71,31 @@ def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
 def test_tables_that_the_page_sets_and_further_figures_have_their_place(
     ran: Path,
 ) -> None:
-    setting = ":::{result-table} ::squares\n:name: tab-squares\nSquares.\n:::"
-    second = {**executed(ran)["cells"][-2], "id": "again"}
-    shown = cells(
-        ran, markdown(f"Before.\n\n{setting}\nAfter."), second, markdown("The end.")
-    )
+    made = executed(ran)
+    record = next(one for one in made["cells"] if "record.table" in one["source"])
+    told = next(one["metadata"] for one in record["outputs"] if "table" in str(one))
+    told["dpbayes"]["set"] = {
+        "caption": "Squares, small.", "headers": {"square": "i, squared", "i": "i"},
+        "format": {"square": ".2f"},
+    }  # fmt: skip
+    second = {**made["cells"][-2], "id": "again"}
+    made["cells"] += [second, markdown("The end.")]
+    shown = page(made, "part/tiny", [])["cells"]
     assert not [
         one for one in shown for out in one.get("outputs", []) if "table" in str(out)
     ]
-    assert "{result-table} ::squares" in "".join(one["source"] for one in shown[3:])
+    setting = next(one["source"] for one in shown[3:] if one["id"] == "tab-squares")
+    assert setting.splitlines() == [
+        ":::{result-table} ::squares",
+        ":name: tab-tiny-squares",
+        ":columns: square,i",
+        ':header: "i, squared",i',
+        ":format: .2f,s",
+        "Squares, small.",
+        ":::",
+    ]
+    made["cells"] = [one for one in made["cells"] if "figure" not in one["source"]]
+    assert page(made, "part/tiny", [])["cells"][2]["id"] == "tab-squares"
     names = [
         one["metadata"].get("mystnb", {}).get("figure", {}).get("name") for one in shown
     ]
@@ -124,20 +141,30 @@ def test_a_rerun_stands_beside_the_book(
     assert 'src="http' not in made
 
 
-def test_a_rerun_has_no_markup_that_only_the_book_knows() -> None:
-    text = (
-        "See {prf:ref}`the theorem <thm-a>`, {doc}`D-fig5`: {result}`::x:.2f`.\n\n"
-        ":::{note}\n:class: tip\nA *hint*.\n:::\n\n"
-        ":::{result-table} ::t\n:name: t\nCaption.\n:::\n\nEnd."
+LINKS = (
+    "By [`floor` it falls](#thm-floor), [one](#fig-one),"
+    " [D](../documents/D-fig5.ipynb), [how](../../book/chapters/publish.md) and [there](https://a.b/c.md)."
+)
+
+
+def test_links_of_a_notebook_are_those_of_the_book(ran: Path) -> None:
+    text = next(
+        one["source"] for one in cells(ran, markdown(LINKS)) if "By" in one["source"]
     )
-    plain = plain_markdown(text, {"x": -0.125})
-    assert plain.split() == [
-        "See",
-        "the",
-        "theorem,",
-        "D-fig5:",
-        "−0.12.",
-        "A",
-        "*hint*.",
-        "End.",
-    ]
+    assert text == (
+        "By {prf:ref}`floor it falls <thm-floor>`, {ref}`one <fig-one>`,"
+        " {doc}`D <../documents/D-fig5>`, {doc}`how <../../chapters/publish>`"
+        " and [there](https://a.b/c.md)."
+    )
+
+
+def test_a_rerun_has_no_links_that_only_the_book_can_follow() -> None:
+    assert plain_markdown(LINKS) == (
+        "By `floor` it falls, one, D, how and [there](https://a.b/c.md)."
+    )
+
+
+def test_what_the_text_proposes_is_what_the_command_changes(ran: Path) -> None:
+    advice = 'Try `n = 20` and\n`label = "b c"`, not `k = 2`.'
+    again = cells(ran, markdown(advice))[-1]["source"]
+    assert "dpbayes run part/tiny -p n=20 -p 'label=b c' --output rerun" in again

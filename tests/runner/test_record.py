@@ -202,7 +202,7 @@ def test_a_session_of_ones_own_is_named_by_jupyter_or_by_the_folder(
     for variable, value, folder in (
         ("", "", "results/notebook"),
         ("JPY_SESSION_NAME", "/x/D-fig5.ipynb", "results/D-fig5"),
-        ("DPBAYES_RESULTS", "elsewhere", "elsewhere"),
+        ("DPBAYES_RESULTS", "elsewhere", "elsewhere/D-fig5"),
     ):  # fmt: skip
         record._runs.clear()
         monkeypatch.setenv(variable or "UNUSED", value)
