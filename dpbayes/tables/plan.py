@@ -196,12 +196,11 @@ class Plan(Declared):
              options, str(self.epsilon), prior]
         )  # fmt: skip
 
-    def request_of(self, fingerprint: str, statement: str | None = None) -> str:
+    def request_of(self, fingerprint: str, statement: str) -> str:
         """Return the request's name: the declared one, or one that follows from what is
         drawn and from the table.
         """
-        stated = self.statement() if statement is None else statement
-        follows = hashlib.sha256(f"{stated}|{fingerprint}".encode()).hexdigest()
+        follows = hashlib.sha256(f"{statement}|{fingerprint}".encode()).hexdigest()
         return self.request or follows[:16]
 
 

@@ -94,6 +94,15 @@ def promised_epsilon(plan: Plan) -> Fraction:
     return bound * plan.unit.keep
 
 
+def statement_of(plan: Plan) -> str:
+    """Return what decides the law of the noisy value: plans that agree in it share a
+    draw.
+    """
+    chosen = planned_mechanism(plan)
+    noise = own(chosen, Finishes) is not None
+    return plan.statement(read_afterwards(chosen) if noise else None)
+
+
 def promise(plan: Plan) -> str:
     """Return what the release promises, and for whom it holds."""
     differ = f"tables x, x' that differ by {plan.unit.differ_by(plan.neighbours)}"
@@ -211,13 +220,13 @@ def release_table(
     price = cost(plan, account)
     mark = account.check_table(place)
     finish = own(chosen, Finishes)
-    statement = plan.statement(None if finish is None else read_afterwards(chosen))
+    statement = statement_of(plan)
     request = plan.request_of(mark, statement)
     kept = account.result(request, mark)
     repeated = kept is not None
     if kept is None:
         counts = count(place, plan.attributes, plan.rules, show_values)
-        if account.check_table(place) != mark:
+        if not mark.startswith(account.fingerprint(place)):
             told = (
                 "changed while it was counted; nothing was spent. Give the command"
                 " again when"

@@ -67,6 +67,7 @@ def extremes():
 def prepared(folder, case):
     """Write plan and table, open an account, and return the request's name."""
     categories, prior, epsilon, secret, mechanism, rows = case
+    least = 1 if len(categories) == 2 else 2  # what lapMech needs for its epsilon
     (folder / "people.csv").write_text(
         "x\n" + "".join(f"{categories[i * i % len(categories)]}\n" for i in range(rows))
     )
@@ -75,14 +76,15 @@ def prepared(folder, case):
         f"categories = {json.dumps(categories)}\n"
         f'mechanism = "{mechanism}"\nepsilon = "{epsilon}"\nprior = {prior}\n'
         + ('records = "secret"\n' if secret else "")
+        + (f"options = {{sensitivity = {least}}}\n" if mechanism == "lapMech" else "")
     )
     relation = "add-or-remove" if secret else "replace-one"
     made = create_account(
         folder / "a", "d", "1e6", folder / "people.csv", RECORD, relation
     )
-    return read_plan(folder / "plan.toml").request_of(
-        made.fingerprint(folder / "people.csv")
-    )
+    plan = read_plan(folder / "plan.toml")
+    mark = made.fingerprint(folder / "people.csv")
+    return plan.request_of(mark, releases.statement_of(plan))
 
 
 def kept(folder, request):

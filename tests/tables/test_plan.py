@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpbayes.tables.files import PlanError
+from dpbayes.tables.release import statement_of
 from dpbayes.tables.units import RECORD
 from tests.tables.clinic import OF_NOBODY, PLAN, planned
 
@@ -52,16 +53,17 @@ def test_records_of_one_person_are_taken_for_equal_unless_declared(tmp_path):
         planned(tmp_path, PLAN + "correlation = 0.5\n")
 
 
-def test_requests_follow_plan_and_table_unless_they_are_named(tmp_path):
-    plan = planned(tmp_path, PLAN)
-    assert plan.request_of("a") == planned(tmp_path, PLAN + "# a remark\n").request_of(
-        "a"
-    )
-    assert plan.request_of("a") != plan.request_of("b")
-    assert plan.request_of("a") != planned(tmp_path, PLAN + "prior = 2\n").request_of(
-        "a"
-    )
-    assert planned(tmp_path, PLAN + 'request = "spring"\n').request_of("a") == "spring"
+def test_requests_follow_what_is_drawn_and_the_table_unless_they_are_named(tmp_path):
+    def request(more="", mark="a"):
+        plan = planned(tmp_path, PLAN + more)
+        return plan.request_of(mark, statement_of(plan))
+
+    assert request() == request("# a remark\n") == request("prior = 2\n")
+    assert request() != request(mark="b")
+    assert request() != request('mechanism = "ilapMech"\n')
+    scored = 'mechanism = "expMech"\n'
+    assert request(scored) != request(scored + "prior = 2\n")
+    assert request('request = "spring"\n') == "spring"
 
 
 # What several keys say together, or a file that is none; each key by itself is in
