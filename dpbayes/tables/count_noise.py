@@ -15,7 +15,8 @@ from scipy.signal import fftconvolve
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
-from dpbayes.mechanisms.protocol import Mechanism, own
+from dpbayes.mechanisms.capabilities import LogLikelihoodAt, LogLikelihoods, own
+from dpbayes.mechanisms.protocol import Mechanism
 
 DEPTH = 50.0  # weights below e^-50 of the largest are left out
 _BY_HAND = 1 << 24  # products up to which a convolution is summed term by term
@@ -145,18 +146,21 @@ def count_noise_of(mechanism: Mechanism, k: int) -> CountNoise | None:
 
     Raises ValueError where it is spread over more than 2^22 counts either side.
     """
-    by_value = own(mechanism, "log_likelihood_at")
-    by_counts = own(mechanism, "log_likelihoods")
+    by_value = own(mechanism, LogLikelihoodAt)
+    by_counts = own(mechanism, LogLikelihoods)
     size = _validate.integer("k", k, minimum=2)
     if by_value is not None:
-        one = _steps(lambda w: by_value(w, np.arange(2 * w + 1)), mechanism.epsilon)
+
+        def at(w: int) -> Floats:
+            return by_value.log_likelihood_at(w, np.arange(2 * w + 1))
+
+        one = _steps(at, mechanism.epsilon)
         return CountNoise(one, size, size, public=False)
     if by_counts is None:
         return None
 
     def parts(w: int, noisy: int) -> list[Floats]:
-        found: list[Floats] = by_counts(np.full(noisy, w), 2 * w, size)
-        return found
+        return list(by_counts.log_likelihoods(np.full(noisy, w), 2 * w, size))
 
     # a category whose noise the others leave over has a factor all the same
     noisy = size - 1 if len(parts(1, size - 1)) == size else size
