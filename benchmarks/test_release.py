@@ -11,6 +11,7 @@ import pytest
 import dpbayes as dp
 from dpbayes.samplers import whole_numbers as samplers
 from dpbayes.samplers.bits import SystemBits
+from dpbayes.samplers.sum_zero import lattice
 from dpbayes.study import datasets
 from dpbayes.tables import Unit, create_account, noise_aware, read_plan
 from dpbayes.tables.release import release_table
@@ -53,6 +54,31 @@ def test_exponential_release_below_a_mixture(benchmark, k, n):
     private = benchmark.pedantic(dp.release, (mechanism, counts, np.ones(k)), rounds=5)
     benchmark.extra_info["share of target"] = benchmark.stats.stats.median / 0.010
     assert private.counts.sum() == counts.sum()
+
+
+@pytest.mark.parametrize("k", [2, 4, 20, 50, 100])
+def test_lattice_noise_against_geometric_noise_by_opendp(benchmark, k):
+    """Processor time of one vector of noise, at most twice that of OpenDP's in the same
+    run.
+    """
+    opendp = pytest.importorskip("opendp.prelude")
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T=int))
+    noise = opendp.m.make_geometric(space, opendp.l1_distance(T=int), scale=2.0)
+    ours = means(lambda: lattice(SystemBits(), k, Fraction(1)))
+    theirs = means(lambda: noise([100] * k))
+    benchmark.pedantic(lattice, (SystemBits(), k, Fraction(1)), rounds=20)
+    benchmark.extra_info["times OpenDP's geometric"] = ours / theirs
+    assert ours <= 2.0 * theirs
+
+
+def means(draw, times=400):
+    """Return the mean processor time of one call, in seconds."""
+    draw()
+    start = time.process_time()
+    for _ in range(times):
+        draw()
+    return (time.process_time() - start) / times
 
 
 @pytest.mark.parametrize("k", [4, 100])

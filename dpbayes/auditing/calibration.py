@@ -17,12 +17,12 @@ from dpbayes import _validate
 from dpbayes.auditing.exact import audit, hockey_stick, loss, pairs
 from dpbayes.auditing.rows import (
     Rows,
-    check_size,
     checked,
     exponential_rows,
     mechanism_rows,
     score_rows,
 )
+from dpbayes.auditing.sizes import check_size
 from dpbayes.mechanisms.capabilities import Rated, own
 from dpbayes.mechanisms.protocol import Mechanism
 

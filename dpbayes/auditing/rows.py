@@ -6,32 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.divergences import (
-    affinity_exponent,
-    affinity_of_counts,
-    distance_from_log_affinity,
-    stirling_remainder,
-)
+from dpbayes.auditing.scores import Scores
+from dpbayes.auditing.sizes import check_entries, check_time
 from dpbayes.laws.law import Listed, listed
 from dpbayes.mechanisms.capabilities import Rated, own
 from dpbayes.mechanisms.protocol import Mechanism
-from dpbayes.posteriors import check_candidates, compositions
-
-LARGEST_TABLE = 30_000_000
-"""Most log-probabilities of an audit of three or more categories: 240 MB, all in
-memory.
-"""
-
-LARGEST_STREAM = (10**5 + 1) ** 2
-"""Most log-probabilities of an audit of two categories, two rows at a time: n =
-100,000.
-"""
+from dpbayes.posteriors import compositions
 
 KEPT_TABLE = 4_000_000
 """Tables up to this many entries are kept between passes."""
@@ -45,7 +30,6 @@ _NEGLIGIBLE = 1e-12
 _ALL_COMPARED = 100
 _COMPARED = 20
 _SAME_LAW = 1e-8
-_CLOSE = 0.25  # of d/m; beyond it differences of logarithms keep all but two digits
 
 
 @dataclass(frozen=True)
@@ -160,15 +144,6 @@ def law_of(mechanism: Mechanism, counts: ArrayLike, prior: ArrayLike) -> Listed:
     return law
 
 
-def check_size(n: int, k: int) -> None:
-    """Raise ValueError when all laws of n records over k categories are too many to
-    audit.
-    """
-    check_candidates(
-        n, k, isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE), "an audit"
-    )
-
-
 def mechanism_rows(
     mechanism: Mechanism,
     n: int,
@@ -188,29 +163,18 @@ def mechanism_rows(
         rows = exponential_rows(scores, scored.rates(n, prior))
         chosen = sampled(len(rows.counts)) if used is None else used
         return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
+    check_time(mechanism, n, prior.size)
     counts = compositions(n, prior.size)
     first, last = (law_of(mechanism, counts[i], prior).outputs for i in (0, -1))
-    _check_entries(mechanism, len(first), counts)
+    check_entries(mechanism, len(first), counts)
     if np.array_equal(first, last):
         return Rows(counts, first, _Laws(mechanism, counts, prior, first))
     laws = [law_of(mechanism, x, prior) for x in counts]
     outputs = np.unique(np.concatenate([law.outputs for law in laws]), axis=0)
-    _check_entries(mechanism, len(outputs), counts)
+    check_entries(mechanism, len(outputs), counts)
     return Rows(
         counts, outputs, Table(np.array([aligned(law, outputs) for law in laws]))
     )
-
-
-def _check_entries(
-    mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]
-) -> None:
-    limit = LARGEST_STREAM if counts.shape[1] == 2 else LARGEST_TABLE
-    if outputs * len(counts) > limit:
-        raise ValueError(
-            f"{mechanism.name} has {outputs} outputs for each of {len(counts)} data"
-            f" sets, {outputs * len(counts) * 8 / 1e9:.3g} GB of probabilities; an"
-            f" audit takes {limit * 8 / 1e9:.3g} GB: use fewer records"
-        )
 
 
 def sampled(number: int) -> NDArray[np.int64]:
@@ -311,87 +275,3 @@ def checked(
     """Return n and prior of an audit, checked."""
     _validate.offering("mechanism", mechanism, "law")
     return _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Row i: the distances of all histograms in `counts` from the posterior of the
-    i-th.
-
-    With two categories `tables` are those of `psi_row`, with more psi of all pairs of
-    counts.
-    """
-
-    counts: NDArray[np.int64]
-    exponent: float
-    tables: tuple[NDArray[np.float64], ...]
-
-    @classmethod
-    def of(
-        cls, metric: str, counts: NDArray[np.int64], prior: NDArray[np.float64]
-    ) -> Scores:
-        """Return the scores by "hellinger" or "published"; `counts` are all of n
-        records.
-        """
-        n = int(counts[0].sum())
-        exponent = affinity_exponent(metric, float(prior.sum() + n))
-        if prior.size == 2:
-            return cls(
-                counts, exponent, tuple(half_steps(float(alpha), n) for alpha in prior)
-            )
-        at = np.arange(n + 1)
-        tables = {
-            a: affinity_of_counts(a, at[:, None], at[None, :])
-            for a in set(prior.tolist())
-        }
-        return cls(counts, exponent, tuple(tables[a] for a in prior.tolist()))
-
-    def __call__(self, i: int) -> NDArray[np.float64]:
-        x = self.counts[i]
-        if x.size == 2:
-            first, second = (
-                psi_row(t, int(one)) for t, one in zip(self.tables, x, strict=True)
-            )
-            logs = first + second[::-1]
-        else:
-            logs = np.zeros(len(self.counts))
-            for table, count, column in zip(self.tables, x, self.counts.T, strict=True):
-                logs += table[count].take(column)
-        logs = np.minimum(logs, 0.0)
-        logs[i] = 0.0
-        return distance_from_log_affinity(logs, self.exponent)
-
-
-def half_steps(alpha: float, n: int) -> NDArray[np.float64]:
-    """Return z = alpha, alpha + 1/2, …, alpha + n, their logarithms and Stirling's
-    remainders.
-    """
-    z = alpha + 0.5 * np.arange(2 * n + 1, dtype=np.float64)
-    return np.stack((z, np.log(z), stirling_remainder(z)))
-
-
-def psi_row(table: NDArray[np.float64], x: int) -> NDArray[np.float64]:
-    """Return psi(alpha + x, alpha + r) for r = 0 … n.
-
-    Half of a + b, a and b all lie on the grid of `half_steps`, so what is left of
-    Stirling's formula is looked up; logarithms are, too, but where a and b are so close
-    that they cancel.
-    """
-    grid, logarithms, remainders = table
-    n = grid.size // 2
-    middle = slice(x, x + n + 1)
-    m, own = grid[middle], grid[::2]
-    rest = remainders[middle] - 0.5 * (remainders[2 * x] + remainders[::2])
-    # |r - x| < _CLOSE (2 alpha + x + r), solved for r on either side.
-    a, stretch = float(grid[2 * x]), (1.0 + _CLOSE) / (1.0 - _CLOSE)
-    low = max(0, int(np.ceil(a / stretch - grid[0])))
-    high = min(n, int(np.floor(a * stretch - grid[0]))) + 1
-    d = 0.5 * (np.arange(low, high) - x)
-    u = d / m[low:high]
-    main = np.empty(n + 1)
-    main[low:high] = (m[low:high] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
-    for far in (slice(0, low), slice(high, n + 1)):
-        log_m = logarithms[middle][far]
-        main[far] = (own[far] - 0.5) * (logarithms[::2][far] - log_m)
-        main[far] += (a - 0.5) * (logarithms[2 * x] - log_m)
-    return np.asarray(rest - 0.5 * main)

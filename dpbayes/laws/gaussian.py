@@ -197,6 +197,28 @@ class GaussianNoise:
     def fall(self, steps: Whole) -> Floats:
         return -log_weights(self.variance, steps)
 
+    def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:
+        """Return ln f and rows r_j (total + 1,), prod_j w(u_j - c_j) = f prod_j
+        r_j(u_j).
+
+        For all u >= 0 with this total, `centres` c (b,). The likeliest u is max(c +
+        shift, 0), up to rounding; e^(shift u / v) times the weight of u - c is largest
+        there, and each row is divided by its largest.
+        """
+        ranked = np.sort(centres)[::-1]
+        shares = (total - np.cumsum(ranked)) / np.arange(1, ranked.size + 1)
+        shift = float(shares[ranked + shares >= 0.0][-1])
+        u, log_factor, rows = np.arange(total + 1), -shift * total / self.variance, []
+        for c in centres.tolist():
+            logs = -self.fall(u - c) + shift / self.variance * u
+            log_factor += float(logs.max())
+            rows.append(np.exp(logs - logs.max()))
+        return log_factor, rows
+
+    def levels(self) -> int:
+        """Return about how many levels a landing vector's sum has."""
+        return int(8.0 * np.sqrt(self.variance)) + 2
+
     @cached_property
     def _tilted(self) -> Tilted:
         top = reach(self.variance)

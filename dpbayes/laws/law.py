@@ -80,7 +80,7 @@ def listed(law: Law, purpose: str) -> Listed:
     if not hasattr(law, "outputs"):
         raise TypeError(
             f"{purpose} needs every output listed; this law is a {type(law).__name__},"
-            " which lists none: use fewer records"
+            " which lists none: use fewer records or fewer categories"
         )
     return cast("Listed", law)
 

@@ -44,6 +44,34 @@ class LatticeNoise:
     def fall(self, steps: Whole) -> Floats:
         return np.asarray(0.5 * self.epsilon * np.abs(steps))
 
+    def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:
+        """Return ln f and rows r_j (total + 1,), prod_j w(u_j - c_j) = f prod_j
+        r_j(u_j).
+
+        For all u >= 0 with this total, `centres` c (b,). e^(epsilon u / 2) times the
+        weight of u - c does not fall beyond c, and the factors multiply to the same for
+        all u.
+        """
+        rows = []
+        for c in centres.tolist():
+            row = np.ones(total + 1)
+            if c > 0:
+                rise = self._rise[-c:]
+                row[: c - rise.size], row[c - rise.size : c] = 0.0, rise
+            rows.append(row)
+        return float(-0.5 * self.epsilon * (total - centres.sum())), rows
+
+    def levels(self) -> int:
+        """Return about how many levels a landing vector's sum has: they fall by
+        e^-epsilon."""
+        return int(45.0 / self.epsilon) + 2
+
+    @cached_property
+    def _rise(self) -> Floats:
+        # e^(epsilon d) for the d below 0 where it is a positive float
+        rates = self.epsilon * np.arange(-int(745.0 / self.epsilon) - 1, 0)
+        return np.asarray(np.exp(rates))
+
     def _log_shares(self, epsilon: float) -> Floats:
         j = np.arange(float(self.k))
         return np.asarray(

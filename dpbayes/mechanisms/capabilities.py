@@ -91,6 +91,15 @@ class Rated(Protocol):
         """Return the mechanism with every rate `share` times as large."""
 
 
+class Timed(Protocol):
+    """It knows how long an audit of all data sets takes before it starts."""
+
+    def audit_seconds(self, n: int, k: int) -> float:
+        """Return about how many processor seconds that is, for n records over k
+        categories; inf where the outputs cannot be listed.
+        """
+
+
 class Symmetric(Protocol):
     """Renaming the categories of prior and counts may rename the outputs."""
 

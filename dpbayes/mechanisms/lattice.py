@@ -18,7 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from dpbayes import _validate
 from dpbayes.laws import gaussian
 from dpbayes.laws.finite import FiniteLaw
-from dpbayes.laws.lattice import LARGEST_OUTPUTS, SumZeroLaw, listed_law
+from dpbayes.laws.lattice import (
+    LARGEST_OUTPUTS,
+    SumZeroLaw,
+    listed_law,
+    seconds_of_all,
+)
 from dpbayes.laws.law import Way, choose
 from dpbayes.laws.sum_zero import PROJECTIONS, LatticeNoise, project
 from dpbayes.mechanisms.capabilities import Counts, Drawn
@@ -28,7 +33,7 @@ from dpbayes.mechanisms.optimum import best_guesses
 from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.spec import Nominal, Option, Spec, words_of, yes_or_no
 from dpbayes.posteriors import check_candidates, compositions, row_of
-from dpbayes.samplers import balls, whole_numbers
+from dpbayes.samplers import balls, sum_zero, whole_numbers
 from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import sum_zero_gaussian
@@ -144,9 +149,7 @@ class SumZeroLattice(Nominal):
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
         """Return the noisy counts, which sum to n, and their projection."""
-        step = whole_numbers.lattice_by_coins(
-            bits, counts.size, exact_epsilon(self.epsilon)
-        )
+        step = sum_zero.lattice(bits, counts.size, exact_epsilon(self.epsilon))
         noisy = _noisy(counts, step)
         return noisy, self.finished(noisy, int(counts.sum()), prior)
 
@@ -165,6 +168,11 @@ class SumZeroLattice(Nominal):
         return np.asarray(
             compositions(n, k)[self._guesses(n, prior)[1][row_of(released)]]
         )
+
+    def audit_seconds(self, n: int, k: int) -> float:
+        """Return about how many processor seconds an audit of n records takes."""
+        noise = LatticeNoise(k, float(self.epsilon))
+        return seconds_of_all(n, noise, self.projection)
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
@@ -252,6 +260,11 @@ class DiscreteGaussian(Nominal):
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
         """Return the projection of noisy counts that sum to n."""
         return np.asarray(project(noisy[None, :], self.projection)[0])
+
+    def audit_seconds(self, n: int, k: int) -> float:
+        """Return about how many processor seconds an audit of n records takes."""
+        noise = gaussian.GaussianNoise(k, self.variance(k))
+        return seconds_of_all(n, noise, self.projection)
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int

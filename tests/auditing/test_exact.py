@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+import time
 import tracemalloc
 
 import mpmath as mp
@@ -18,14 +20,13 @@ from scipy.stats import binom
 import dpbayes as dp
 from dpbayes.auditing.exact import audit_corners, audit_rows, hockey_stick, loss
 from dpbayes.auditing.rows import (
-    LARGEST_TABLE,
-    check_size,
     exponential_rows,
     mechanism_rows,
     moves,
     score_rows,
 )
 from dpbayes.auditing.sampled import _best_event, audit_by_sampling, clopper_pearson
+from dpbayes.auditing.sizes import LARGEST_TABLE, check_size, check_time
 from tests.mechanisms.cabinet import CABINET, altered
 from tests.reference import affinity
 from tests.reference.laws import Reference
@@ -193,6 +194,76 @@ def test_what_is_too_large_or_not_listed_is_refused():
         TypeError, match="an exact audit of lattice needs every output listed"
     ):
         dp.audit_pair(lattice, [3000, 4000, 2000], [3001, 3999, 2000], [1] * 3)
+
+
+# --- Lattice and Gaussian noise: outputs are counted, not points of noise
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "epsilon", "lost"),
+    [(5, 1, 1.0, 0.739645466149), (5, 1, 3.0, None), (7, 2, 2.0, None)],
+)
+def test_few_records_over_many_categories_are_audited(k, n, epsilon, lost):
+    mechanism = dp.mechanism("lattice", epsilon)
+    result = dp.audit(mechanism, n, [1.0] * k)
+    assert 0.7 * epsilon < result.epsilon <= epsilon * (1.0 + 1e-12)
+    assert lost is None or result.epsilon == pytest.approx(lost, rel=1e-11)
+    x = np.eye(k, dtype=np.int64)[0] * n
+    law = mechanism.law(x, [1.0] * k)
+    assert float(law.probabilities.sum()) == pytest.approx(1.0, abs=1e-13)
+    if (k, n, epsilon) == (5, 1, 1.0):
+        assert len(law.outputs) == 5
+        assert law.mean_distance() == pytest.approx(0.344584, abs=5e-7)
+
+
+@pytest.mark.parametrize("name", ["lattice", "discrete-gaussian"])
+@pytest.mark.parametrize("projection", ["l2", "l1"])
+def test_noise_that_lands_outside_agrees_with_every_pair_of_laws(name, projection):
+    agrees(dp.mechanism(name, 2.0, projection=projection), 3, (1.0, 0.3, 2.0), 0.7)
+    agrees(dp.mechanism(name, 2.0, projection=projection), 2, (1.0,) * 4, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "n", "epsilon", "options"),
+    [
+        ("lattice", 3, 1000, 1.0, {}), ("lattice", 3, 100, 0.05, {}), ("lattice", 4, 30, 0.1, {}),
+        ("discrete-gaussian", 3, 100, 0.05, {}), ("lattice", 25, 1, 1.0, {}),
+        ("lattice", 4, 30, 1.0, {"projection": "l1"}),
+    ],
+)  # fmt: skip
+def test_what_takes_too_long_is_refused_at_once_and_what_fits_is_named(
+    name, k, n, epsilon, options
+):
+    mechanism = dp.mechanism(name, epsilon, **options)
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="takes") as refused:
+        dp.audit(mechanism, n, [1.0] * k)
+    assert time.process_time() - begun < 2.0
+    largest = re.search(r"n up to (\d+)|n = 1 fits up to k = (\d+)", str(refused.value))
+    if largest[1]:
+        assert 1 <= int(largest[1]) < n
+        check_time(mechanism, min(int(largest[1]), 103), k)
+    else:
+        check_time(mechanism, 1, int(largest[2]))
+        with pytest.raises(ValueError, match="no n at k"):
+            check_time(mechanism, 1, int(largest[2]) + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "k", "n", "epsilon"),
+    [
+        ("lattice", 3, 100, 1.0), ("lattice", 4, 30, 1.0), ("lattice", 4, 12, 0.3),
+        ("lattice", 3, 60, 0.3), ("discrete-gaussian", 3, 100, 1.0),
+        ("discrete-gaussian", 4, 30, 1.0), ("lattice", 10, 3, 1.0), ("lattice", 3, 103, 5.0),
+    ],
+)  # fmt: skip
+def test_the_sizes_of_the_docstring_take_ten_seconds(name, k, n, epsilon):
+    begun = time.process_time()
+    result = dp.audit(dp.mechanism(name, epsilon), n, [1.0] * k)
+    assert time.process_time() - begun < 25.0  # 10 on a quiet machine
+    if name == "lattice":
+        assert 0.98 * epsilon < result.epsilon < epsilon * (1.0 + 1e-11)
 
 
 # --- Rows of all laws

@@ -288,3 +288,47 @@ def test_samples_have_the_law(noise, wider, projection):
     )
     laws = [listed_law(prior, x, n, projection).probability for n in (noise, wider)]
     assert misfit(drawn, laws[0]) < ALPHA_LIMIT < misfit(drawn, laws[1])
+
+
+# ---- what lands from outside, for more categories than noise can be listed
+@pytest.mark.parametrize("projection", ["l1", "l2"])
+@pytest.mark.parametrize(
+    ("counts", "noise"),
+    [
+        ((1, 0, 0, 0), LatticeNoise(4, 2.5)), ((0, 5, 0, 1), LatticeNoise(4, 2.5)),
+        ((2, 0, 1, 1), GaussianNoise(4, 0.8)), ((1, 1, 0, 0, 0), LatticeNoise(5, 4.0)),
+    ],
+)  # fmt: skip
+def test_what_lands_is_the_sum_over_every_noise_vector(counts, noise, projection):
+    x, k = np.array(counts), noise.k
+    law = listed_law(np.ones(k), x, noise, projection)
+    assert law.mass_outside < 1e-13
+    expected = enumerated(x, noise, 9 if k == 4 else 5, projection)
+    for row, mass in zip(law.outputs.tolist(), law.probabilities, strict=True):
+        assert mass == pytest.approx(expected.get(tuple(row), 0.0), rel=1e-3, abs=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "epsilon"), [(5, 1, 3.0), (10, 3, 1.0), (7, 2, 2.0)]
+)
+def test_outputs_are_counted_and_not_points_of_noise(k, n, epsilon):
+    x = np.zeros(k, dtype=np.int64)
+    x[1], x[3] = n - 1, 1
+    law = dp.mechanism("lattice", epsilon).law(x, [1.0] * k)
+    assert law.probabilities.sum() == pytest.approx(1.0, abs=1e-13)
+    assert law.mean_distance().how == "listed"
+    drawn = project(x + LatticeNoise(k, epsilon).draw(np.random.default_rng(3), 40_000))
+    right, wrong = (
+        misfit(drawn, dp.mechanism("lattice", e).law(x, [1.0] * k).probability)
+        for e in (epsilon, 0.85 * epsilon)
+    )
+    assert right < ALPHA_LIMIT < wrong
+
+
+def test_neighbouring_laws_differ_by_no_more_than_epsilon_however_far_out():
+    # Far corners have probabilities of e^-300; a ratio is right only if each is.
+    for noise in (LatticeNoise(4, 6.0), LatticeNoise(4, 0.2)):
+        x, y = np.array([0, 0, 1, 24]), np.array([0, 0, 0, 25])
+        one, other = (listed_law(np.ones(4), z, noise, "l2") for z in (x, y))
+        ratio = np.abs(one.log_probabilities - other.log_probabilities)
+        assert ratio.max() == pytest.approx(noise.epsilon, abs=1e-12)
