@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from scipy.stats import laplace
+from scipy.stats import chi2, laplace
 
 from dpbayes import tables
 from dpbayes.study.linear_queries import (
@@ -17,7 +17,7 @@ from dpbayes.study.linear_queries import (
     worked_example,
 )
 from dpbayes.tables import stream
-from tests.test_claims import check
+from tests.test_claims import check, check_no_verdict
 
 EXAMPLE = worked_example()
 BEST = tables.blue(EXAMPLE.H, EXAMPLE.scales, EXAMPLE.q)
@@ -97,17 +97,20 @@ def test_e_c16_the_histogram_converges() -> None:
 
 
 def test_e_c17_bound_by_a_chi_square() -> None:
-    p, draws = tables.exact_masses(LAW, 40).masses, 1000
-    rng = np.random.default_rng(12)
-    errors = ((rng.multinomial(draws, p, size=2000)[:, : p.size] / draws - p) ** 2).sum(
-        axis=1
-    )
-    largest = float((p * (1 - p)).max()) / draws
-    bound = largest * np.random.default_rng(13).chisquare(p.size, size=2000)
-    levels = (0.5, 0.9, 0.99)
-    check(
-        "E-C17", bool(np.all(np.quantile(errors, levels) < np.quantile(bound, levels)))
-    )
+    """One reading of a formula that is lost; it depends on the law whether it holds."""
+    draws, rng = 10_000, np.random.default_rng(12)
+
+    def below(p: np.ndarray) -> float:
+        rest = max(0.0, 1.0 - float(p.sum()))
+        counts = rng.multinomial(draws, np.append(p, rest), size=40_000)[:, : p.size]
+        errors = ((counts / draws - p) ** 2).sum(axis=1)
+        bound = float((p * (1 - p)).max()) / draws * chi2.ppf(0.95, p.size)
+        return float(np.mean(errors <= bound))
+
+    three = below(np.array([0.3, 0.4, 0.3]))
+    rounded = below(tables.exact_masses(tables.NoiseLaw([4.0])).masses)
+    assert three == pytest.approx(0.9405, abs=0.005)
+    check_no_verdict("E-C17", three < 0.945 and rounded > 0.99)
 
 
 def test_e_c18_time_of_algorithm_1() -> None:
@@ -141,13 +144,17 @@ def test_e_c21_order_of_convolution() -> None:
     assert work[tuple(halves)] == least
     assert most < 1.1 * least
     times = {name: values[-1] for name, values in recorded_times().items()}
-    alone = times["Algorithm 2, tree"] >= times["Algorithm 2"]
-    check("E-C21", as_written=alone, corrected=work[tuple(halves)] == least)
+    assert times["Algorithm 2"] > 20 * times["Algorithm 2, tree"]
+    check("E-C21", as_written=work[tuple(halves)] == least)
 
 
 def test_e_c22_monte_carlo_for_many_answers() -> None:
-    times = {name: values[-1] for name, values in recorded_times().items()}
-    check("E-C22", as_written=times["Algorithm 1"] < times["exact, transform"])
+    times = recorded_times()
+    few, many = ({name: v[at] for name, v in times.items()} for at in (0, -1))
+    assert few["answers"] == 10
+    faster = few["Algorithm 2"] < few["Algorithm 1"]
+    check("E-C22", as_written=faster and many["Algorithm 1"] < many["Algorithm 2"])
+    assert many["exact, transform"] < 0.1 * many["Algorithm 1"]
 
 
 def test_e_c23_independence_of_cells() -> None:
@@ -201,7 +208,8 @@ def test_e_c27_even_law() -> None:
         bool(np.allclose(v, v[::-1], atol=1e-15)) for v in (exact, convolved, drawn)
     ]
     assert np.argmax(exact) == exact.size // 2
-    check("E-C27", as_written=all(even), corrected=even[0] and even[1])
+    assert not even[2]  # an estimate of it
+    check("E-C27", as_written=even[0] and even[1])
 
 
 def test_e_c28_guaranteed_utility() -> None:

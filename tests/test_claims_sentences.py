@@ -17,7 +17,7 @@ from dpbayes.posteriors import neighbours
 from dpbayes.study.all_data import prior_crossings
 from dpbayes.study.lemmas import score_law
 from dpbayes.study.programs import SequentialLaplace
-from tests.test_claims import CLAIMS, check, falls, mean
+from tests.test_claims import CLAIMS, check, check_no_verdict, falls, mean
 
 B_DELTA = {"delta": 5e-4}
 
@@ -48,10 +48,8 @@ def test_a_c10_accuracy_bound_in_l1() -> None:
     epsilon, gamma = 0.8, np.array([1.0, 4.0, 9.0])
     # Both parameters move by the noise, in opposite directions.
     probability = 2 * laplace.sf(gamma / 2, scale=2 / epsilon)
-    check(
-        "A-C10",
-        bool(np.allclose(probability, np.exp(-epsilon * gamma / 4), rtol=1e-12)),
-    )
+    expected = np.exp(-epsilon * gamma / 4)
+    check_no_verdict("A-C10", bool(np.allclose(probability, expected, rtol=1e-12)))
 
 
 def test_a_c11_closed_form_of_the_distance() -> None:
@@ -100,21 +98,19 @@ def test_a_c13_number_of_candidates() -> None:
 
 def test_a_c14_small_data_and_growing_priors() -> None:
     ours = dp.mechanism("expMech-delta", 0.8, delta=1e-8, distance="l1")
-    priors = (1.0, 4.0, 8.0, 30.0, 300.0, 1e6)
+    priors = (1.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1e6)
 
-    def wins(name: str) -> list[bool]:
+    def ratios(name: str) -> list[float]:
         rival = dp.mechanism(name, 0.8)
         return [
-            mean(ours, [5, 5, 5], [b] * 3) < mean(rival, [5, 5, 5], [b] * 3)
+            mean(ours, [5, 5, 5], [b] * 3) / mean(rival, [5, 5, 5], [b] * 3)
             for b in priors
         ]
 
-    assert not any(wins("lattice"))
-    check(
-        "A-C14",
-        as_written=all(wins("lattice")[2:]),
-        corrected=all(wins("ilapMech")[2:]),
-    )
+    over = ratios("ilapMech")  # noise of scale 2/epsilon, A's baseline
+    assert over[0] > 1.0
+    assert min(ratios("lattice")) > 1.46
+    check("A-C14", as_written=max(over[1:]) < 1.0)
 
 
 def test_b_c7_the_measure_of_accuracy_is_the_one_to_calibrate_to() -> None:
@@ -129,17 +125,16 @@ def test_b_c7_the_measure_of_accuracy_is_the_one_to_calibrate_to() -> None:
 
 def test_b_c8_larger_data_are_less_accurate() -> None:
     ours = dp.mechanism("expMech-delta", 0.8, **B_DELTA)
-    errors = [mean(ours, [n, n]) for n in (1, 2, 4, 8, 16, 50, 100, 250)]
+    two = [mean(ours, [n, n]) for n in range(1, 8)]  # 2 to 14 records
+    three = [mean(ours, [n] * 3) for n in range(1, 9)]  # 3 to 24
+    check("B-C8", as_written=falls(two[::-1]) and falls(three[::-1]))
     # Data that are even but for one record have the larger errors: of all sizes 33 has
     # the largest.
     every = [mean(ours, dp.split(n, [0.5, 0.5])) for n in range(2, 60)]
     assert int(np.argmax(every)) + 2 == 33
-    assert "balanced sizes tried" in CLAIMS["B-C8"].finding
-    check(
-        "B-C8",
-        as_written=falls(errors[::-1]),
-        corrected=falls(errors[4::-1]) and falls(errors[4:]),
-    )
+    assert mean(ours, [16, 16]) == pytest.approx(0.4944, abs=6e-5)
+    assert mean(ours, [250, 250]) == pytest.approx(0.0788, abs=6e-5)
+    assert "balanced sizes tried" in " ".join(CLAIMS["B-C8"].finding.split())
 
 
 def test_b_c9_data_variance() -> None:
@@ -219,6 +214,8 @@ def test_b_c6_uniform_and_skewed_data_under_growing_priors() -> None:
         )
         for x in ([10, 10, 10], [1, 1, 28])
     )
+    assert int(np.sum(even[0] < skewed[0])) == 4
+    assert 1 - even[1][-1] / even[1][0] == pytest.approx(0.382, abs=0.01)
     order = np.all(even[0] < skewed[0]) and np.all(skewed[1] < even[1])
     noise_stays = np.any(np.diff(even[1]) >= 0.0)
     check("B-C6", as_written=bool(order and noise_stays))
@@ -245,4 +242,4 @@ def test_a_post_counts_that_sum_up_to_n() -> None:
         found = [prior_crossings(own, m, [5, 5, 5], 2.0, 10.0) for m in (clamped, cut)]
         assert [f[0] for f in found] == pytest.approx(places, abs=0.006)
         crossings.append(found)
-    check("A-post", as_written=all(a == b for a, b in crossings), corrected=True)
+    check_no_verdict("A-post", all(a != b for a, b in crossings))

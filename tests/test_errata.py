@@ -104,17 +104,6 @@ def test_errata_draft_total() -> None:
     assert printed - right == counts[:2].sum() + 2 * np.abs(noise[noise < 0]).sum()
 
 
-def test_errata_dilation_rate() -> None:
-    n, epsilon, delta = 40, 1.0, 1e-3
-    right = np.log(1 - epsilon / (2 * np.log(delta / (2 * (n + 1)))))
-    printed = np.log(1 - epsilon / (2 * np.log(delta / (2 * (n - delta)))))
-    tails = [
-        (n + 1) * np.exp(-epsilon / (2 * np.expm1(rate))) for rate in (right, printed)
-    ]
-    assert tails[0] == pytest.approx(delta / 2, rel=1e-9)
-    assert tails[1] > delta / 2
-
-
 def test_errata_event_g() -> None:
     scores = score_law(dp.mechanism("expMech-delta", 5.0, delta=0.2), [10, 10], [1, 1])
     cut = scores.sensitivity / np.expm1(scores.gamma)
@@ -139,6 +128,15 @@ def test_errata_local_sensitivity_with_one_data_set() -> None:
     here, there = dp.hellinger(x, outputs), dp.hellinger(other, outputs)
     assert np.abs(there - there).max() == 0.0
     assert np.abs(here - there).max() > 0.1
+
+
+def test_errata_shortcut_without_bars() -> None:
+    x = np.array([3.0, 5.0])
+    others = [float(dp.hellinger(y, x)) for y in ([2.0, 6.0], [4.0, 4.0])]
+    printed = max(float(dp.hellinger(x, x)) - other for other in others)
+    assert printed < 0.0
+    right = dp.local_sensitivity(x - 1.0, [1.0, 1.0]).value
+    assert max(others) == pytest.approx(right, rel=1e-12)
 
 
 def test_errata_smooth_sensitivity_of_d() -> None:
