@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dpbayes as dp
-from dpbayes.tables.analysis import ERROR, SHAPES, WIDTH, bounded_analysis
+from dpbayes.tables.analysis import COUNT, DOUBT, ERROR, SHAPES, bounded_analysis
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
@@ -24,6 +24,7 @@ from dpbayes.tables.release import (
     rehearse,
 )
 from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
+from dpbayes.tables.shares import NOISE, PRIOR
 from dpbayes.tables.units import RELATIONS, counted, decimal_text
 
 ERRORS = (0.1, 0.05, 0.02)
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     planned_mechanism(plan)  # or why there is none
     if records is not None and records < 1:
         raise ValueError(f"--records must be at least 1, got {records}")
-    asked = {"name": plan.mechanism, "options": plan.options}
+    asked: dict[str, Any] = {"name": plan.mechanism, "options": plan.options}
     cells = " × ".join(f"{one.name} ({one.size})" for one in plan.attributes)
     print(f"cells      {len(plan.labels)}: {cells}")
     print(f"mechanism  {mechanism_text(asked)}")
@@ -54,11 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         rehearse(plan, records)
         asked |= {"records": records, "epsilon": str(plan.epsilon_of_a_record)}
-        found = bounded_analysis(asked | {"prior": plan.prior.tolist()})
-        print(
-            f"error      {error(found[ERROR], records)}\nwidth     "
-            f" {width(found[WIDTH])}"
-        )
+        asked |= {"prior": plan.prior.tolist(), "design_effect": plan.design_effect}
+        asked["prior_stated"] = "prior" in plan.file.settings
+        found = bounded_analysis(asked)
+        print("\n".join(counts_text(found[COUNT])))
+        print("\n".join(doubt_text(found[DOUBT], len(plan.labels))))
+        print(f"distance   {error(found[ERROR], records, len(plan.labels))}")
     if plan.mechanism == "lattice":
         print(needed(plan))
     return 0
@@ -89,32 +91,62 @@ def unpaid(plan: Plan) -> str:
     )
 
 
-def error(part: Mapping[str, Any], records: int) -> str:
-    """Return the errors for two made-up data sets."""
+IN_WORDS = dict(
+    zip(SHAPES, ("balanced", "each count half the one before"), strict=True)
+)
+
+
+def counts_text(part: Mapping[str, Any]) -> list[str]:
+    """Return the error of the largest count of two made-up tables, in records."""
+    if "missing" in part:
+        return [f"error      not computed: {part['missing']}"]
+    told = []
+    for shape, words in IN_WORDS.items():
+        one = part[shape]
+        told += [
+            f"error      {words}: {one['sentence']}",
+            f"           The interval is {one['width']:.3g} wide in the mean; before the"
+            f" release it is {LEVEL:g}. {one['advice']}",
+        ]
+    return told
+
+
+def doubt_text(part: Mapping[str, Any], k: int) -> list[str]:
+    """Return how many intervals the report would mark, and why."""
+    if "missing" in part:
+        return [f"intervals  not computed: {part['missing']}"]
+    told = []
+    for shape, words in IN_WORDS.items():
+        one = part[shape]
+        if n := one[NOISE]:
+            told.append(
+                f"intervals  {words}: {n} of {k} would hold more than half of all"
+                " shares; the noise hides them"
+            )
+        if n := one[PRIOR]:
+            told.append(
+                f"intervals  {words}: {n} of {k} would be decided by the plan's prior"
+                " rather than by the release; leave prior out unless you can defend it"
+            )
+    return told or ["intervals  none decided by the prior or hidden by the noise"]
+
+
+def error(part: Mapping[str, Any], records: int, k: int) -> str:
+    """Return the mean distances for two made-up data sets."""
     if "missing" in part:
         return f"not computed: {part['missing']}"
     even, halving = (distance_text(part[shape]) for shape in SHAPES)
     return (
-        f"{even} mean Hellinger distance for balanced counts of"
-        f" {counted(records, 'record')}, {halving} where each category is half the one"
-        " before"
-    )
-
-
-def width(part: Mapping[str, Any]) -> str:
-    """Return how wide the intervals will be."""
-    if "missing" in part:
-        return f"not computed: {part['missing']}"
-    return (
-        f"{part['aware']:.3g} (± {part['error']:.1g}) of the {LEVEL:.0%} noise-aware"
-        f" interval of a share, balanced counts, mean of {part['draws']} made-up"
-        f" releases; {part['plain']:.3g} if the noise is ignored"
+        f"{even} mean Hellinger distance of all {k} shares together for balanced"
+        f" counts of {counted(records, 'record')}, {halving} where each category is"
+        " half the one before"
     )
 
 
 def needed(plan: Plan) -> str:
-    """Return how many records are enough for some errors, by proof, for balanced
-    data."""
+    """Return how many records are enough for some distances of all shares together, by
+    proof, for balanced data.
+    """
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
     if k > MOST_CELLS:  # each of the numbers takes a minute for 10,000 cells
         return f"records    not computed for more than {MOST_CELLS:,} cells"
@@ -122,4 +154,7 @@ def needed(plan: Plan) -> str:
         dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS
     ]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
-    return f"records    enough for a mean error, balanced data: {pairs}"
+    return (
+        f"records    at most so many for a mean distance of all {k} shares together,"
+        f" balanced data: {pairs}"
+    )

@@ -15,7 +15,16 @@ from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
 from dpbayes.tables.plan import read_plan
 from dpbayes.tables.release import PaidRelease, release_table
-from dpbayes.tables.report import csv_text, error_sentence, html_text, rows_of, template
+from dpbayes.tables.report import (
+    MARKS,
+    csv_text,
+    decimals,
+    error_sentence,
+    html_text,
+    reading_sentences,
+    rows_of,
+    template,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,15 +102,17 @@ def core_text(paid: PaidRelease, folder: Path) -> str:
 
 def analysis_text(record: Mapping[str, Any]) -> str:
     """Return the expected error and the noise-aware intervals in lines for a reader."""
-    aware = record["analysis"]["noise_aware"]
-    if "missing" in aware:
-        return f"{error_sentence(record)}\nNoise-aware reading: {aware['missing']}."
+    told = [error_sentence(record), *reading_sentences(record)]
+    if "missing" in record["analysis"]["noise_aware"]:
+        return "\n".join(told)
+    width, digits = max(map(len, record["labels"])), decimals(record)
     line = (
-        "{label:{0}}  {noise_aware_share:.4f}  [{noise_aware_low:.4f},"
-        " {noise_aware_high:.4f}]"
+        "{label:{0}}  {share:.{1}f}  [{table_low:.{1}f}, {table_high:.{1}f}]"
+        "  [{population_low:.{1}f}, {population_high:.{1}f}]{2}"
     )
-    width = max(map(len, record["labels"]))
-    lines = [line.format(width, **row) for row in rows_of(record)]
-    return "\n".join(
-        [error_sentence(record), "Noise-aware shares and 95% intervals:", *lines]
-    )
+    told.append("Shares, 95% intervals for the table and for the population:")
+    told += [
+        line.format(width, digits, MARKS[row["doubt"]], **row)
+        for row in rows_of(record)
+    ]
+    return "\n".join(told)

@@ -56,7 +56,7 @@ def _write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
 
 
 def plan_text(epsilon: str, mechanism: str) -> str:
-    """Return the plan of the example, ten lines."""
+    """Return the plan of the example, nine lines."""
     listed = ", ".join(f'"{label}"' for label in (*ANSWERS, NO_ANSWER))
     return f"""dataset = "survey"
 account = "survey.account"
@@ -67,7 +67,6 @@ missing = "{NO_ANSWER}"
 missing_values = ["", "NA"]
 mechanism = "{mechanism}"
 epsilon = "{epsilon}"
-prior = 1
 """
 
 

@@ -12,21 +12,26 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from fractions import Fraction
 from subprocess import DEVNULL, PIPE, TimeoutExpired, run
 from typing import Any
 
 import numpy as np
 
-from dpbayes.tables.drawn import Release, release
+from dpbayes.tables.count_noise import count_noise_of
+from dpbayes.tables.drawn import Release
+from dpbayes.tables.forecast import count_error
 from dpbayes.tables.release import chosen_mechanism
 from dpbayes.tables.report import LEVEL
+from dpbayes.tables.shares import NOISE, PRIOR
 
 SECONDS = 60.0
 MEMORY = 4 << 30
-MADE_UP = 5  # releases whose widths are averaged: they hardly differ
-PARTS = ("plain", "noise_aware", "expected_distance")  # the last may take long
-FORECAST = ERROR, WIDTH = "error", "width"  # of a planned release, from made-up counts
+# the last may take long
+PARTS = ("plain", "noise_aware", "count_error", "expected_distance")
+# of a planned release, from made-up counts, the last may take long
+FORECAST = COUNT, DOUBT, ERROR = "count", "doubt", "error"
 SHAPES = ("even", "halving")
 Part = Callable[[], dict[str, Any]]
 
@@ -74,11 +79,16 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
             request["name"], Fraction(request["epsilon"]), request["options"]
         )
         made = dict(zip(SHAPES, made_up(prior.size, request["records"]), strict=True))
+        effect = float(request.get("design_effect", 1.0))
         return {
+            COUNT: lambda: {
+                shape: _count_error(chosen, made[shape], prior, effect)
+                for shape in SHAPES
+            },
+            DOUBT: lambda: _doubt(chosen, made, prior, request),
             ERROR: lambda: {
                 shape: _distance(chosen, made[shape], prior) for shape in SHAPES
             },
-            WIDTH: lambda: _width(chosen, made["even"], prior),
         }
     described, counts = request["mechanism"], np.array(request["counts"])
     epsilon = Fraction(request["epsilon"]) / request["records_of_a_person"]
@@ -87,8 +97,14 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
         chosen, prior, int(counts.sum()), np.array(request["noisy"]), counts
     )
     return {
-        "plain": lambda: _reading(private.posterior),
-        "noise_aware": lambda: _reading(private.noise_aware()),
+        "plain": lambda: {
+            "shares": private.posterior.mean.tolist(),
+            "intervals": private.posterior.interval(LEVEL).tolist(),
+        },
+        "noise_aware": lambda: _shares(private, request),
+        "count_error": lambda: _count_error(
+            chosen, counts, prior, float(request.get("design_effect", 1.0))
+        ),
         "expected_distance": lambda: _distance(chosen, counts, prior),
     }
 
@@ -117,23 +133,45 @@ def _distance(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
     return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
 
 
-def _width(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean width of the intervals of made-up releases, and its standard
-    error.
-    """
-    made = [release(chosen, counts, prior) for _ in range(MADE_UP)]
-    both = [(one.interval(LEVEL), one.posterior.interval(LEVEL)) for one in made]
-    widths = np.diff(both, axis=-1).mean(axis=(2, 3))
-    error = float(np.std(widths[:, 0], ddof=1) / MADE_UP**0.5)
-    aware, plain = widths.mean(axis=0).tolist()
-    return {"aware": aware, "plain": plain, "error": error, "draws": MADE_UP}
+def _count_error(chosen: Any, counts: Any, prior: Any, effect: float) -> dict[str, Any]:
+    """Return the error of the largest of these counts in records."""
+    largest = int(np.argmax(counts))
+    found = count_error(chosen, counts, largest, prior=prior, design_effect=effect)
+    return {**asdict(found), "sentence": found.sentence, "advice": found.advice}
 
 
-def _reading(posterior: Any) -> dict[str, Any]:
-    return {
-        "mean": posterior.mean.tolist(),
-        "intervals": posterior.interval(LEVEL).tolist(),
+def _shares(private: Release, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the noise-aware reading: each share with both its intervals."""
+    effect = float(request.get("design_effect", 1.0))
+    stated = private.prior if request.get("prior_stated", False) else None
+    free = list(private.shares(None, effect).each)
+    read = free if stated is None else list(private.shares(stated, effect).each)
+    pairs = list(zip(read, free, strict=True))
+    found = {
+        "shares": [one.estimate for one in read],
+        "intervals": [one.interval(LEVEL) for one in read],
+        "table_intervals": [one.table_interval(LEVEL) for one in read],
+        "doubts": [one.doubt(other, LEVEL) for one, other in pairs],
     }
+    if stated is not None:
+        found["intervals_without_prior"] = [one.interval(LEVEL) for one in free]
+    return found
+
+
+def _doubt(
+    chosen: Any, made: Mapping[str, Any], prior: Any, request: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return for how many shares of made-up counts, without an error, the intervals
+    would be doubted, and why.
+    """
+    found = {}
+    for shape, counts in made.items():
+        noise = count_noise_of(chosen, counts.size)
+        noisy = counts if noise is None else counts[: noise.noisy]
+        private = Release(chosen, prior, int(counts.sum()), noisy, counts)
+        doubts = _shares(private, request)["doubts"]
+        found[shape] = {why: doubts.count(why) for why in (NOISE, PRIOR)}
+    return found
 
 
 def report_parts(parts: Mapping[str, Part]) -> None:

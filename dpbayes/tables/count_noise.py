@@ -6,9 +6,9 @@ that kind when categories are put together: the noise of a sum is a convolution.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.signal import fftconvolve
@@ -129,14 +129,23 @@ class CountNoise:
         >>> float(noise.law(frozenset({0})).at(np.array([0]))[0].round(9))
         0.462117157
         """
+        kind = len(cells), max(cells, default=-1) >= self.noisy
+        if kind not in self._laws:
+            self._laws[kind] = self._law(cells)
+        return self._laws[kind]
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, bool], Weighted]:
+        return {}
+
+    def _law(self, cells: frozenset[int]) -> Weighted:
         inside = self.factor(cells)
-        if not self.public:
-            assert inside is not None, "where n is secret every count is noisy"
-            return inside
         outside = self.factor(frozenset(range(self.k)) - cells)
-        if inside is None or outside is None:
-            assert outside or inside, "at most one part holds a count without noise"
-            return inside or -outside  # type: ignore[operator]
+        if not self.public or outside is None:
+            assert inside is not None, "at most one part holds a count without noise"
+            return inside
+        if inside is None:
+            return -outside
         other = outside.at(-inside.values)
         return Weighted.of_weights(inside.start, inside.weights * other)
 
@@ -146,26 +155,35 @@ def count_noise_of(mechanism: Mechanism, k: int) -> CountNoise | None:
 
     Raises ValueError where it is spread over more than 2^22 counts either side.
     """
+    try:
+        return _kept(mechanism, k)  # type: ignore[arg-type]
+    except TypeError:  # a mechanism that cannot be looked up
+        return _count_noise(mechanism, k)
+
+
+def _count_noise(mechanism: Mechanism, k: int) -> CountNoise | None:
     by_value = own(mechanism, LogLikelihoodAt)
     by_counts = own(mechanism, LogLikelihoods)
     size = _validate.integer("k", k, minimum=2)
     if by_value is not None:
-
-        def at(w: int) -> Floats:
-            return by_value.log_likelihood_at(w, np.arange(2 * w + 1))
-
-        one = _steps(at, mechanism.epsilon)
+        one = _steps(
+            lambda w: by_value.log_likelihood_at(w, np.arange(2 * w + 1)),
+            mechanism.epsilon,
+        )
         return CountNoise(one, size, size, public=False)
     if by_counts is None:
         return None
 
-    def parts(w: int, noisy: int) -> list[Floats]:
-        return list(by_counts.log_likelihoods(np.full(noisy, w), 2 * w, size))
+    def parts(w: int, noisy: int) -> Sequence[Floats]:
+        return by_counts.log_likelihoods(np.full(noisy, w), 2 * w, size)
 
     # a category whose noise the others leave over has a factor all the same
     noisy = size - 1 if len(parts(1, size - 1)) == size else size
     one = _steps(lambda w: parts(w, noisy)[0], mechanism.epsilon)
     return CountNoise(one, noisy, size, public=True)
+
+
+_kept = lru_cache(maxsize=16)(_count_noise)
 
 
 def _steps(logs_at: Callable[[int], Floats], epsilon: float) -> Weighted:

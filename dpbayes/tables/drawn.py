@@ -11,11 +11,18 @@ from numpy.typing import ArrayLike
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.mechanisms.capabilities import Counts, Drawn, Draws, own
+from dpbayes.mechanisms.capabilities import (
+    Counts,
+    Drawn,
+    Draws,
+    LogLikelihoodAt,
+    own,
+)
 from dpbayes.mechanisms.protocol import Guarantee, Mechanism, guarantee
 from dpbayes.posteriors import Posterior
 from dpbayes.samplers.bits import BitSource, SystemBits
 from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
+from dpbayes.tables.shares import Shares
 
 
 @dataclass(frozen=True)
@@ -56,15 +63,34 @@ class Release:
         """What the mechanism promises."""
         return guarantee(self.mechanism, int(self.prior.size))
 
-    def noise_aware(self) -> NoiseAwarePosterior:
-        """Return the posterior that takes the noise into account."""
-        return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
+    def shares(
+        self, prior: ArrayLike | None = None, design_effect: float = 1.0
+    ) -> Shares:
+        """Return the reading of each share on its own, with the noise in mind.
+
+        Beforehand any share is equally likely, unless `prior` (k,) says otherwise.
+        """
+        secret = own(self.mechanism, LogLikelihoodAt) is not None
+        n, k = None if secret else self.n, int(self.prior.size)
+        alpha = None if prior is None else _validate.prior("prior", prior, k)
+        return Shares(self.mechanism, self.noisy, n, k, alpha, design_effect)
 
     def interval(self, confidence: float = 0.95) -> Floats:
-        """Return the central noise-aware interval of each category's share, shape (k,
-        2).
+        """Return the noise-aware interval of each category's share, shape (k, 2).
+
+        It is for the population of which the records are a random sample;
+        `shares().table_intervals()` are for the records themselves.
         """
-        return self.noise_aware().interval(confidence)
+        return self.shares().intervals(confidence)
+
+    def noise_aware(self) -> NoiseAwarePosterior:
+        """Return the posterior of all shares together under the prior of the release.
+
+        A flat prior over many categories is a strong opinion: it expects no large
+        share, and where the noise is large it decides the intervals. Those of
+        `interval` do not depend on it.
+        """
+        return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate as check
 from dpbayes._validate import Floats, Whole
+from dpbayes.divergences import hellinger
 from dpbayes.laws.law import listed
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.tables.count_noise import CountNoise, Weighted, count_noise_of
@@ -23,16 +24,19 @@ HARDLY, DOUBLED = 0.1, 1.0
 class CountError:
     """How far one released count is off, and what that does to the interval of a share.
 
-    The released count is within `within` of `count` with probability `level` or more;
-    the noise-aware interval of level `confidence` for the share in the population is in
-    the mean (1 + `wider`) times as wide as the interval from the true counts of `n`
-    records.
+    The released count is within `within` of `count` with probability `level` or more.
+    The noise-aware interval of level `confidence` for the share in the population has
+    the mean width `width`, (1 + `wider`) times that of the interval from the true
+    counts of `n` records. `distance` is the mean Hellinger distance between the two
+    posteriors of this one share, the noisy count cut to 0 … n.
     """
 
     count: int
     n: int
     within: int
     wider: float
+    width: float
+    distance: float
     level: float = 0.9
     confidence: float = 0.95
 
@@ -50,7 +54,7 @@ class CountError:
     def widening(self) -> str:
         """By how much the interval is wider, in words that go on with "without noise".
 
-        >>> CountError(500, 1000, 12, 0.084).widening
+        >>> CountError(500, 1000, 12, 0.084, 0.066, 0.1).widening
         '8% wider than'
         """
         if self.wider >= DOUBLED:
@@ -76,6 +80,7 @@ def count_error(
     category: int = 0,
     *,
     prior: ArrayLike | None = None,
+    design_effect: float = 1.0,
     level: float = 0.9,
     confidence: float = 0.95,
 ) -> CountError:
@@ -85,9 +90,9 @@ def count_error(
     `counts` (k,) are made up, as `dp.split` has them, `category` is one of them. The
     probability of `level` is that of the exact law of the noise on this count, before
     counts below 0 are repaired, or of the released count, for mechanisms that choose
-    among histograms under a `prior` (k,), flat if None. The width is a mean over that
-    law, in which the records are a random sample. Raises ValueError where the release
-    could not be read. Book: `def-share-reading`.
+    among histograms under a `prior` (k,), flat if None. Width and distance are means
+    over that law; both intervals have the `design_effect` of the records. Raises
+    ValueError where the release could not be read. Book: `def-share-reading`.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> found = count_error(mechanism("lattice", 1.0), [500, 300, 200])
@@ -108,10 +113,10 @@ def count_error(
         raise ValueError(f"counts must hold at least one record, got {x.tolist()}")
     noise = count_noise_of(mechanism, x.size)
     if noise is None:
-        error, readings = _listed(mechanism, x, alpha, i)
+        error, readings = _listed(mechanism, x, alpha, i, design_effect)
     else:
         error = noise.law(frozenset({i}))
-        readings = _readings(mechanism, noise, x, i)
+        readings = _readings(mechanism, noise, x, i, design_effect)
     sizes = np.abs(error.values)
     order = np.argsort(sizes, kind="stable")
     reached = np.cumsum(error.weights[order]) >= inside - 1e-12
@@ -119,10 +124,15 @@ def count_error(
     steps, weights = error.nodes(_NODES)
     widths = np.array([_width(readings(int(d)), confidence) for d in steps])
     plain = ShareReading(
-        count / n, np.array([count]), np.array([n]), np.ones(1), count == 0, count == n
-    )
-    wider = float(weights @ widths) / _width(plain, confidence) - 1.0
-    return CountError(count, n, within, max(wider, 0.0), inside, confidence)
+        count / n, x[[i]], np.array([n]), np.ones(1), count == 0, count == n,
+        design_effect=design_effect,
+    )  # fmt: skip
+    width = float(weights @ widths)
+    wider = max(width / _width(plain, confidence) - 1.0, 0.0)
+    seen = np.clip(count + error.values, 0, n)
+    true, noisy = (np.stack([1.0 + c, 1.0 + n - c], axis=-1) for c in (x[[i]], seen))
+    distance = float(error.weights @ hellinger(true, noisy))
+    return CountError(count, n, within, wider, width, distance, inside, confidence)
 
 
 Readings = Callable[[int], ShareReading]
@@ -133,7 +143,9 @@ def _width(reading: ShareReading, confidence: float) -> float:
     return high - low
 
 
-def _readings(mechanism: Mechanism, noise: CountNoise, x: Whole, i: int) -> Readings:
+def _readings(
+    mechanism: Mechanism, noise: CountNoise, x: Whole, i: int, effect: float
+) -> Readings:
     """Return the reading of category i for a given step of its noisy count."""
 
     def at(step: int) -> ShareReading:
@@ -144,13 +156,14 @@ def _readings(mechanism: Mechanism, noise: CountNoise, x: Whole, i: int) -> Read
         if noise.public and (noise.noisy == x.size or i >= noise.noisy):
             drawn[other] -= step
         n = int(x.sum()) if noise.public else None
-        return Shares(mechanism, drawn, n, x.size).read([i])
+        shares = Shares(mechanism, drawn, n, x.size, design_effect=effect)
+        return shares.read([i])
 
     return at
 
 
 def _listed(
-    mechanism: Mechanism, x: Whole, alpha: Floats, i: int
+    mechanism: Mechanism, x: Whole, alpha: Floats, i: int, effect: float
 ) -> tuple[Weighted, Readings]:
     """Return the law of the error of count i, and its reading for a given error."""
     law = listed(mechanism.law(x, alpha), "the error of one count")
@@ -163,6 +176,7 @@ def _listed(
     def at(step: int) -> ShareReading:
         likely = np.where(errors == step, probabilities, -1.0)
         drawn = outputs[int(np.argmax(likely))]
-        return Shares(mechanism, drawn, n, k, repaired=True).read([i])
+        shares = Shares(mechanism, drawn, n, k, None, effect, repaired=True)
+        return shares.read([i])
 
     return Weighted.of_weights(start, weights), at

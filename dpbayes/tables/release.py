@@ -154,6 +154,7 @@ class PaidRelease:
             "noisy": private.noisy.tolist(),
             "posterior": private.posterior.concentration.tolist(),
             "prior": plan.prior.tolist(),
+            "prior_stated": "prior" in plan.file.settings,
             "records": private.n if plan.records == "public" else None,
             "mechanism": {"name": plan.mechanism, "options": plan.options},
             "epsilon": decimal_text(promised_epsilon(plan), "up", 12),
@@ -171,13 +172,19 @@ class PaidRelease:
 
 
 def rehearse(plan: Plan, records: int) -> None:
-    """Draw once from made-up, balanced counts, so that a refusal comes before anything
-    is paid.
+    """Draw once from made-up, balanced counts and read a share, so that a refusal comes
+    before anything is paid.
     """
     k = len(plan.labels)
     counts = np.full(k, records // k, dtype=np.int64)
     counts[: max(records % k, records == 0)] += 1
-    release(planned_mechanism(plan), counts, plan.prior)
+    made = release(planned_mechanism(plan), counts, plan.prior)
+    try:
+        made.shares().read([0]).interval()
+    except ValueError as error:
+        raise PlanError(
+            f"{plan.file.where('epsilon')}: such a release could not be read: {error}"
+        ) from error
 
 
 def release_table(

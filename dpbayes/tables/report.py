@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 import re
 import warnings
 from collections.abc import Mapping
@@ -14,28 +15,100 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from dpbayes.tables.shares import NOISE, PRIOR
+from dpbayes.tables.units import counted
+
 LEVEL = 0.95
+MARKS = {NOISE: " *", PRIOR: " †", "": ""}
 _READINGS = {"noise-aware": "noise_aware", "plain": "plain"}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one row a cell: label, released count, share and interval of each reading,
-    or None.
+    """Return one row a cell, None where nothing was read.
+
+    label, released count, drawn share; ends of the intervals for the population, for
+    the table itself, and of those that forget the noise; why the first is doubted.
     """
-    rows = []
-    for i, label in enumerate(record["labels"]):
-        row: dict[str, Any] = {"label": label, "released": record["counts"][i]}
-        for name in _READINGS.values():
-            part = _part(record, name)
-            missing = "missing" in part
-            values = (
-                (None,) * 3 if missing else (part["mean"][i], *part["intervals"][i])
-            )
-            row |= zip(
-                (f"{name}_share", f"{name}_low", f"{name}_high"), values, strict=True
-            )
-        rows.append(row)
-    return rows
+    aware, plain = (_part(record, name) for name in _READINGS.values())
+    blank = [None] * len(record["labels"])
+    pairs = [(None, None)] * len(blank)
+    columns = zip(
+        record["labels"],
+        record["counts"],
+        aware.get("shares", blank),
+        aware.get("intervals", pairs),
+        aware.get("table_intervals", pairs),
+        plain.get("intervals", pairs),
+        aware.get("doubts", blank),
+        strict=True,
+    )
+    return [
+        {
+            "label": label,
+            "released": released,
+            "share": share,
+            "population_low": population[0],
+            "population_high": population[1],
+            "table_low": table[0],
+            "table_high": table[1],
+            "plain_low": plain_ends[0],
+            "plain_high": plain_ends[1],
+            "doubt": doubt,
+        }
+        for label, released, share, population, table, plain_ends, doubt in columns
+    ]
+
+
+def decimals(record: Mapping[str, Any]) -> int:
+    """Return how many decimals of the intervals hold: rounding moves an end by less
+    than a twentieth of the narrowest interval.
+    """
+    part = _part(record, "noise_aware")
+    ends = [*part.get("intervals", []), *part.get("table_intervals", [])]
+    width = min((high - low for low, high in ends if high > low), default=0.01)
+    return min(max(math.ceil(-math.log10(width)) + 1, 2), 9)
+
+
+def reading_sentences(record: Mapping[str, Any]) -> list[str]:
+    """Return what the intervals are for, what they rest on, and which are doubted."""
+    part = _part(record, "noise_aware")
+    if "missing" in part:
+        return [f"The release was not read with its noise in mind: {part['missing']}."]
+    told = [
+        f"Each interval holds its share with probability {LEVEL:.0%}, the noise"
+        " counted in. Those for the table are for the shares among the records that"
+        " were counted. Those for the population are for the shares among all those of"
+        " whom the records are a random sample; of a census, which holds everybody, or"
+        " of a table that is no random sample, use those for the table.",
+        (
+            "They take the plan's prior to be known beforehand."
+            if record.get("prior_stated", False)
+            else "Each share is read on its own, and beforehand any share is equally"
+            " likely. So the shares need not add up to 1."
+        ),
+    ]
+    if (keep := record["records_of_a_person"]) > 1:
+        effect = record["design_effect"]
+        told.append(
+            f"Up to {keep} records of one person count. The design effect that the"
+            f" intervals for the population allow for is {effect:g}: so many records"
+            " are worth one independent record."
+        )
+    doubts = part["doubts"]
+    if n := doubts.count(NOISE):
+        told.append(
+            f"{counted(n, 'interval')} marked * for the population"
+            f" {'holds' if n == 1 else 'hold'} more than half of all shares: the noise"
+            " hides them."
+        )
+    if n := doubts.count(PRIOR):
+        told.append(
+            f"{counted(n, 'interval')} marked † {'is' if n == 1 else 'are'} decided by"
+            " the plan's prior rather than by the release. release.json has those"
+            " without it, beforehand any share being equally likely; use them unless"
+            " you can defend the prior."
+        )
+    return told
 
 
 def _part(record: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -86,8 +159,10 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
             level=f"{LEVEL:.0%}",
             rows=rows_of(record),
             formula=re.sub(r"e\^([0-9.]+)", r"e<sup>\1</sup>", signs),
-            aware=_part(record, "noise_aware"),
             figure=drawing(record) if drawn else "",
+            reading=reading_sentences(record),
+            decimals=decimals(record),
+            marks=MARKS,
             error=error_sentence(record),
             mechanism=mechanism_text(record["mechanism"]),
             prior=[f"{value:g}" for value in record["prior"]],
@@ -96,14 +171,21 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
 
 
 def error_sentence(record: Mapping[str, Any]) -> str:
-    """Return the expected error in words, or why it is not there."""
-    part = _part(record, "expected_distance")
+    """Return the error of the largest count in records, and the distance of all shares
+    together, in words, or why they are not there.
+    """
+    part, joint = (_part(record, name) for name in ("count_error", "expected_distance"))
     if "missing" in part:
-        return f"The expected error was not computed: {part['missing']}."
+        told = f"The error of a count was not computed: {part['missing']}."
+    else:
+        told = f"{part['sentence']} {part['advice']}"
+    if "missing" in joint:
+        return f"{told} The mean distance was not computed: {joint['missing']}."
     return (
-        "If the released counts were the true ones, the Hellinger distance between the"
-        f" released and the true posterior would be {distance_text(part)} on average"
-        " (0: the same, 1: nothing in common)."
+        f"{told} If the released counts were the true ones, the mean Hellinger distance"
+        " between the released and the true posterior would be"
+        f" {distance_text(joint)} for all {len(record['labels'])} shares together"
+        + (f", and {part['distance']:.3g} for this one." if "distance" in part else ".")
     )
 
 

@@ -26,6 +26,8 @@ from dpbayes.tables.count_noise import CountNoise, Weighted, count_noise_of
 from dpbayes.tables.reading import listed_likelihoods, log_prior_factor
 
 UNIFORM = (1.0, 1.0)
+NOISE, PRIOR = "noise", "prior"  # why an interval is not to be relied on
+MOVED, MOST = 0.25, 0.5
 ODDS = 20.0  # a count that explains the draw so many times worse is ruled out
 _TOTALS = 48  # totals, and counts at each, that stand for those of a secret number
 _COUNTS = 256
@@ -98,6 +100,19 @@ class ShareReading:
         ends = np.searchsorted(reached, [low + 1e-12, high - 1e-12])
         first, end = shares[order[np.minimum(ends, last)]].tolist()
         return 0.0 if low == 0.0 else first, 1.0 if high == 1.0 else end
+
+    def doubt(self, other: ShareReading, level: float = 0.95) -> str:
+        """Return why this interval is not to be relied on, "" where it is.
+
+        `NOISE`: it holds more than half of all shares. `PRIOR`: an end is further from
+        that of `other`, the reading under which any share was equally likely
+        beforehand, than a quarter of the width of that.
+        """
+        mine, theirs = self.interval(level), other.interval(level)
+        moved = max(abs(a - b) for a, b in zip(mine, theirs, strict=True))
+        if moved > MOVED * (theirs[1] - theirs[0]):
+            return PRIOR
+        return NOISE if mine[1] - mine[0] > MOST else ""
 
     def _tails(self, level: float) -> tuple[float, float]:
         out = 1.0 - check.open_unit("level", level)

@@ -18,8 +18,8 @@ def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     assert "0.5 of the 1.2 left" in printed
     balanced = dp.mechanism("lattice", 0.5).law([24, 23, 23], [1, 1, 1]).mean_distance()
     said = (
-        f"error      {balanced:.3g} mean Hellinger distance for balanced counts of 70"
-        " records"
+        f"distance   {balanced:.3g} mean Hellinger distance of all 3 shares together for"
+        " balanced counts of 70 records"
     )
     assert said in printed
     assert (clinic / "clinic.account").read_bytes() == before
@@ -44,6 +44,7 @@ def test_the_records_needed_are_those_of_the_package(clinic):
 
 
 def test_one_record_is_not_several():
-    assert error({"even": {"value": 0.3}, "halving": {"value": 0.5}}, 1).startswith(
-        "0.3 mean Hellinger distance for balanced counts of 1 record, 0.5 where"
+    assert error({"even": {"value": 0.3}, "halving": {"value": 0.5}}, 1, 2).startswith(
+        "0.3 mean Hellinger distance of all 2 shares together for balanced counts of 1"
+        " record, 0.5 where"
     )

@@ -11,9 +11,10 @@ import pytest
 
 import dpbayes as dp
 from dpbayes.tables.analysis import (
+    COUNT,
+    DOUBT,
     ERROR,
     PARTS,
-    WIDTH,
     bounded_analysis,
     parts_of,
     report_parts,
@@ -41,7 +42,12 @@ def test_the_parts_are_those_of_the_release(found):
     )
     assert tuple(found) == PARTS
     assert found["plain"]["intervals"] == private.posterior.interval(0.95).tolist()
-    assert found["noise_aware"]["mean"] == private.noise_aware().mean.tolist()
+    aware = found["noise_aware"]
+    assert aware["intervals"] == [tuple(ends) for ends in private.interval().tolist()]
+    of_table = private.shares().table_intervals().tolist()
+    assert aware["table_intervals"] == [tuple(ends) for ends in of_table]
+    assert aware["shares"] == [13 / 20, 6 / 20, 1 / 20]
+    assert found["count_error"]["within"] == dp.count_error(chosen, [12, 5, 3]).within
     exact = chosen.law([12, 5, 3], [1, 1, 1]).mean_distance()
     assert found["expected_distance"]["value"] == pytest.approx(exact, rel=1e-12)
 
@@ -68,7 +74,7 @@ def test_a_mistake_in_the_program_is_no_missing_part():
 
 @pytest.mark.slow
 def test_in_a_process_of_its_own_it_says_the_same(found):
-    assert bounded_analysis(RECORD) == found
+    assert bounded_analysis(RECORD) == json.loads(json.dumps(found))
 
 
 @pytest.mark.slow
@@ -84,11 +90,46 @@ def test_a_forecast_agrees_with_the_law() -> None:
         "name": "lattice", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 20,
     }  # fmt: skip
     parts = parts_of(request)
-    even = dp.mechanism("lattice", 0.5).law([10, 10], [1, 1]).mean_distance()
+    chosen = dp.mechanism("lattice", 0.5)
+    even = chosen.law([10, 10], [1, 1]).mean_distance()
     assert parts[ERROR]()["even"] == {"value": pytest.approx(even, rel=1e-12)}
-    assert 0 < parts[WIDTH]()["plain"] < parts[WIDTH]()["aware"] < 1
+    of_count = parts[COUNT]()["even"]
+    assert of_count["within"] == dp.count_error(chosen, [10, 10]).within
+    assert of_count["sentence"].startswith("A count of 10 comes out within")
+    hidden = {"noise": 2, "prior": 0}  # twenty records at this epsilon
+    assert parts[DOUBT]() == {"even": hidden, "halving": hidden}
     wide = {"name": "independent", "options": {}, "prior": [1.0] * 3, "records": 3000}
     drawn = parts_of(request | wide)[ERROR]()["even"]  # too wide to be added up
     assert 0.0 < drawn["error"] < 0.01 * drawn["value"]
     late = bounded_analysis(request, seconds=0.01)
-    assert late[WIDTH] == late[ERROR] == {"missing": "not finished within 0.01 seconds"}
+    assert late[COUNT] == late[ERROR] == {"missing": "not finished within 0.01 seconds"}
+
+
+def test_a_prior_that_decides_is_told() -> None:
+    """Fifty categories under a stated flat prior: the largest share is not expected."""
+    noisy = [400, 220, 110] + [5] * 46 + [40]
+    record = RECORD | {
+        "epsilon": "0.1", "counts": noisy, "noisy": noisy, "prior": [1.0] * 50,
+    }  # fmt: skip
+    free = parts_of(record)["noise_aware"]()
+    assert free["doubts"] == [""] * 50
+    assert "intervals_without_prior" not in free
+    stated = parts_of(record | {"prior_stated": True})["noise_aware"]()
+    assert stated["doubts"][0] == "prior"
+    assert stated["intervals_without_prior"] == free["intervals"]
+
+
+def test_noise_that_hides_the_shares_is_told() -> None:
+    noisy = [50, -40, 10]
+    record = RECORD | {"epsilon": "0.01", "counts": [20, 0, 0], "noisy": noisy}
+    assert parts_of(record)["noise_aware"]()["doubts"] == ["noise"] * 3
+
+
+def test_records_of_one_person_widen_the_interval_of_the_population_alone() -> None:
+    alone, three = (
+        parts_of(RECORD | {"design_effect": effect})["noise_aware"]()
+        for effect in (1.0, 3.0)
+    )
+    assert alone["table_intervals"] == three["table_intervals"]
+    pairs = zip(alone["intervals"], three["intervals"], strict=True)
+    assert all(b[1] - b[0] > a[1] - a[0] for a, b in pairs)

@@ -66,6 +66,7 @@ def test_fifty_categories_are_not_drowned_though_their_joint_distance_is():
     assert mechanism.law(counts, np.ones(50)).mean_distance() > 0.9
     found = count_error(mechanism, counts)
     assert found.wider == pytest.approx(0.17, abs=0.005)
+    assert found.distance == pytest.approx(0.144, abs=0.002)
     assert found.advice == "The number of records matters more than the noise."
 
 
@@ -74,7 +75,10 @@ def test_words():
     drowned = count_error(dp.mechanism("lattice", 0.05), [100] * 10)
     assert "times as wide as without noise" in drowned.sentence
     assert "merge categories" in drowned.advice
-    assert "in 80% of all releases" in CountError(5, 9, 1, 0.2, level=0.8).sentence
+    assert (
+        "in 80% of all releases"
+        in CountError(5, 9, 1, 0.2, 0.3, 0.1, level=0.8).sentence
+    )
     with pytest.raises(ValueError, match="category must be"):
         count_error(dp.mechanism("lattice", 1.0), [3, 4], 2)
     with pytest.raises(ValueError, match="at least one record"):

@@ -41,7 +41,10 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     )
     assert [line["label"] for line in lines] == list(COUNTS)
     assert [int(line["released"]) for line in lines] == record["counts"]
-    assert float(lines[0]["noise_aware_low"]) < float(lines[0]["noise_aware_high"])
+    for target in ("population", "table"):
+        low, high = (float(lines[0][f"{target}_{end}"]) for end in ("low", "high"))
+        assert low <= float(lines[0]["share"]) <= high
+        assert low < high
     methods = " ".join(
         page.partition("For a methods section")[2].partition("</p>")[0].split()
     )
@@ -49,10 +52,15 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
         "mechanism lattice",
         "epsilon 0.5,",
         "70, public",
-        "parameters: all 1.",
-        "(exact)",
+        "parameters of the released posterior: all 1.",
+        "any share to be equally likely beforehand",
+        "exact law of the noise",
     ):
         assert word in methods
+    for sentence in ("random sample", "a census, which holds everybody"):
+        assert sentence in page
+        assert sentence in printed
+    assert record["analysis"]["count_error"]["sentence"] in page
     style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     screen, _, black = style[0].partition("@media print")
     assert "@media screen and (prefers-color-scheme: dark)" in screen
