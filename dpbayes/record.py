@@ -73,6 +73,20 @@ def begin(name: str, results: Path) -> None:
     _runs[:] = [_Run(name, results / name)]
 
 
+def begun() -> bool:
+    """Say whether somebody began the run of this process."""
+    return bool(_runs) and not _runs[0].own
+
+
+def session(name: str | None) -> None:
+    """Begin a session of one's own in which the notebook is called so, if no cell says
+    otherwise.
+    """
+    from dpbayes.runner.session import place
+
+    _runs[:] = [_Run(name, place(name), own=True)] if name else []
+
+
 def files() -> dict[str, str]:
     """Return the files that this run has written so far, each with its SHA-256."""
     return dict(_runs[0].files) if _runs else {}
@@ -86,14 +100,15 @@ def here(name: str) -> None:
     ValueError, which says what is allowed; so does a parameter that papermill added and
     no cell declares.
     """
-    from dpbayes.runner import provenance, session
+    from dpbayes.runner import provenance
+    from dpbayes.runner.session import checked, place
 
     if not re.fullmatch(rf"{NAME.pattern}(/{NAME.pattern})*", name):
         raise ValueError(
             f"name must be part/stem, such as basics/posterior, got {name!r}"
         )
-    values = session.checked(name, sys._getframe(1).f_globals)
-    if _runs and not _runs[0].own:
+    values = checked(name, sys._getframe(1).f_globals)
+    if begun():
         return  # who began this run has said where its results go
     made = {
         "notebook": name,
@@ -101,7 +116,7 @@ def here(name: str) -> None:
         **provenance.origin(),
         "versions": provenance.versions(),
     }
-    run = _Run(name, session.place(name), own=True, made=made)
+    run = _Run(name, place(name), own=True, made=made)
     _runs[:] = [run]
     earlier = read_json(run.folder / PROVENANCE).get("sha256", {})
     for file in earlier:
@@ -255,8 +270,16 @@ def json_bytes(value: Any) -> bytes:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file; nothing where there is none."""
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+    """Return the content of a JSON file; nothing where there is none.
+
+    ValueError names a file that holds something else.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -276,10 +299,7 @@ def _run() -> _Run:
     the notebook that Jupyter tells.
     """
     if not _runs:
-        from dpbayes.runner import session
-
-        stem = Path(os.environ.get("JPY_SESSION_NAME", "notebook")).stem
-        _runs.append(_Run(stem, session.place(stem), own=True))
+        session(Path(os.environ.get("JPY_SESSION_NAME", "notebook")).stem)
     return _runs[0]
 
 

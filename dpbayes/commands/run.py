@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import itertools
 import os
 import shutil
 import sys
@@ -17,7 +16,8 @@ from dpbayes.commands import Refused
 from dpbayes.record import write_atomically
 from dpbayes.runner import page
 from dpbayes.runner.notebooks import chosen, declared, find, from_words, load
-from dpbayes.runner.run import Order, publish, run_one
+from dpbayes.runner.results import claimed, publish, stages
+from dpbayes.runner.run import Order, run_one
 from dpbayes.runner.stale import Sources
 
 
@@ -41,32 +41,25 @@ def run(arguments: argparse.Namespace) -> int:
     values = chosen(name, notebook, from_words(arguments.given))
     importlib.import_module("nbconvert")  # or say so before anything runs
     wanted = Path(arguments.output).absolute()
-    others = (
-        wanted.with_name(f"{wanted.name}-{number}") for number in itertools.count(2)
-    )
-    root = next(
-        one for one in itertools.chain([wanted], others) if not (one / name).exists()
-    )
-    folder, stage = root / name, root / f"{name}.{os.getpid()}.part"
+    folder = claimed(wanted, name)
+    root = folder.parents[name.count("/")]
     try:
-        order, seconds, problem = run_one(Order(name, path, values, stage), show_cell)
-        if problem:
-            raise Refused(problem)
-        publish(order, seconds, Sources().key(notebook, values), folder)
-    finally:
-        show_cell(0, 0)
-        shutil.rmtree(stage, ignore_errors=True)
+        with stages(root) as stage:
+            done = run_one(Order(name, path, values, stage / "run"))
+            if done.problem:
+                raise Refused(done.problem)
+            made = done.made(Sources().key(notebook, values))
+            publish(done.order.stage, done.files, made, folder)
+            text = page.rerun_page(folder, name, declared(notebook))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # nothing half made
+        raise
     shown = folder.with_name(f"{folder.name}.html")
-    text = page.rerun_page(folder, name, declared(notebook))
     write_atomically(shown, text.encode())
+    if root != wanted:
+        has = f"{os.path.relpath(wanted)} has results of {name} already"
+        print(f"{has}; these are in {os.path.relpath(root)}", file=sys.stderr)
     print(f"{os.path.relpath(shown)}\n{os.path.relpath(folder)}{os.sep}")
     if arguments.open:
         webbrowser.open(shown.as_uri())
     return 0
-
-
-def show_cell(at: int, of: int) -> None:
-    """Show on a terminal which cell runs; 0 takes the line away."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[Kcell {at} of {of}" if of else "\r\x1b[K")
-        sys.stderr.flush()

@@ -7,7 +7,7 @@ A notebook declares these in the cell tagged ``parameters``, one annotated line 
     sizes: list[float] = [10, 100]  # records on the axis, in [1, 1e6)
     distance: str = "l1"  # one of l1, hamming
 
-Comments may stand before them. A comment may go on in the lines below that begin with ``#``. The type is int, float,
+Comments may stand before them, and go on in the lines below. The type is int, float,
 str, bool, or a list of one of these, which holds at least one value. The comment gives
 the range or the choices (to its end or a semicolon), for a list those of every value.
 What parameters owe each other are ``assert`` statements with a message in the next
@@ -43,6 +43,7 @@ HOLDS = {
     **dict.fromkeys(("<", ")"), operator.lt),
 }
 LARGEST = 2**63 - 1
+TEXTS = ("text", "text/plain", "text/markdown", "text/html", "image/svg+xml")
 
 
 def folder(start: Path) -> Path:
@@ -85,14 +86,18 @@ def find(given: str, start: Path) -> tuple[str, Path]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Return a notebook's JSON, each source one text; ValueError names a file that is
-    none.
+    """Return a notebook's JSON, each source and each text that it shows in one piece;
+    ValueError names a file that is none.
     """
     try:
         notebook = dict(json.loads(path.read_text(encoding="utf-8")))
         for place, cell in enumerate(notebook["cells"]):
             cell["source"] = "".join(cell["source"])
             cell.setdefault("id", f"cell-{place}")
+            for one in cell.get("outputs", []):
+                for text in (one, one.get("data", {})):
+                    lines = {k: v for k, v in text.items() if k in TEXTS}
+                    text.update({key: "".join(value) for key, value in lines.items()})
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a notebook: {error}") from error
     return notebook

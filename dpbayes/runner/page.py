@@ -17,8 +17,8 @@ from typing import Any
 
 from dpbayes.figures.typeset import typeset
 from dpbayes.record import read_json
-from dpbayes.runner.notebooks import CARRIED, Parameter, declared, tags
-from dpbayes.runner.run import EXECUTED
+from dpbayes.runner import run
+from dpbayes.runner.notebooks import CARRIED, Parameter, declared, load, tags
 
 # A link of a notebook's text to a statement, to another notebook, or to a page.
 LINK = re.compile(r"\[([^\[\]]+)\]\((#[\w-]+|[\w./-]+\.(?:ipynb|md))\)")
@@ -57,7 +57,9 @@ def page(executed: Mapping[str, Any], name: str, files: list[str]) -> Cell:
     below = ["", "```text", command, "```", "", f"Files: {linked}."]
     again = markdown("again", "## Run it again", *table, *below)
     cells = [*rest[:1], *head, *results, *rest[1:], again]
-    return {**executed, "cells": [in_the_book(cell) for cell in cells]}
+    known = {k: v for k, v in executed["metadata"].items() if k != "papermill"}
+    shown = [in_the_book(cell) for cell in cells]
+    return {**executed, "metadata": known, "cells": shown}
 
 
 def used(executed: Mapping[str, Any]) -> list[Parameter]:
@@ -150,10 +152,12 @@ def listed(parts: Iterable[str]) -> str:
 
 
 def in_the_book(cell: Cell) -> Cell:
-    """Return a cell of text whose links are those of the book."""
-    if cell["cell_type"] != "markdown":
-        return cell
-    return {**cell, "source": LINK.sub(reference, cell["source"])}
+    """Return a cell without the times of its run, its links as the book writes them."""
+    known = {key: one for key, one in cell["metadata"].items() if key != "papermill"}
+    text = cell["source"]
+    if cell["cell_type"] == "markdown":
+        text = LINK.sub(reference, text)
+    return {**cell, "metadata": known, "source": text}
 
 
 def reference(link: re.Match[str]) -> str:
@@ -197,7 +201,8 @@ def rerun_page(folder: Path, name: str, own: Mapping[str, Parameter]) -> str:
     """
     nbconvert: Any = importlib.import_module("nbconvert")
     notebook: Any = importlib.import_module("nbformat").from_dict
-    executed, numbers = read_json(folder / EXECUTED), read_json(folder / "numbers.json")
+    executed = load(folder / run.executed(name))
+    numbers = read_json(folder / "numbers.json")
     book = read_json(CARRIED / "reference" / f"{name}.json").get("numbers", {})
     here = used(executed)
     beside = [

@@ -1,37 +1,33 @@
-"""Notebooks run in forks of this process, which has imported what they import: that
-takes long.
+"""Notebooks run by papermill in forks of this process, which has imported what they
+import: that takes long.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hashlib
-import json
 import multiprocessing
 import multiprocessing.connection
 import os
 import re
-import shutil
-import subprocess
+import signal
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import dpbayes
 from dpbayes import record
-from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
-from dpbayes.runner.notebooks import declared, load, tags
+from dpbayes.record import json_bytes, read_json, write_atomically
+from dpbayes.runner.notebooks import declared, load
 
 HEAVY = (
-    "from matplotlib.backends import backend_agg, backend_svg; import"
-    " IPython.utils.capture"
+    "from matplotlib.backends import backend_agg, backend_svg;"
+    " import papermill.execute, dpbayes.runner.engine"
 )
-EXECUTED, PROBLEM = "executed.ipynb", "problem.txt"
-OnCell = Callable[[int, int], object] | None  # told which cell of how many runs
+REPORT = "report.json"
 
 
 @dataclass(frozen=True)
@@ -47,45 +43,61 @@ class Order:
     label: str = ""
 
 
-Done = tuple[Order, float, str]  # its seconds, and what went wrong or nothing
+@dataclass(frozen=True)
+class Done:
+    """What came of an order: what went wrong or nothing, its seconds, and the files
+    that the run has written, paths below the stage with their SHA-256.
+    """
+
+    order: Order
+    problem: str = ""
+    seconds: float = 0.0
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def made(self, key: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what provenance says of the run, which was made from what `key`
+        says.
+        """
+        return {
+            "notebook": self.order.name,
+            "parameters": dict(self.order.values),
+            "seconds": round(self.seconds, 3),
+            "made from": key,
+        }
 
 
-def run_all(
-    orders: Sequence[Order], jobs: int = 2, on_cell: OnCell = None
-) -> Iterator[Done]:
+def run_all(orders: Sequence[Order], jobs: int = 2) -> Iterator[Done]:
     """Run notebooks, so many at a time, each into its stage, and yield each as it
-    ends."""
+    ends.
+    """
     context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else None)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     warm_up(order.notebook for order in orders)
-    waiting, running = list(orders), dict[Any, tuple[Order, Any, float]]()
+    waiting, running = list(orders), dict[Any, tuple[Order, Any, int]]()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
                 order = waiting.pop(0)
-                process = context.Process(
-                    target=_run, args=(order, on_cell), daemon=True
-                )
+                line = min({*range(jobs)} - {line for *_, line in running.values()})
+                process = context.Process(target=_run, args=(order, line), daemon=True)
                 process.start()
-                running[process.sentinel] = order, process, time.perf_counter()
+                running[process.sentinel] = order, process, line
             for ended in multiprocessing.connection.wait(list(running)):
-                order, process, began = running.pop(ended)
+                order, process, _ = running.pop(ended)
                 process.join()
-                problem = order.stage / PROBLEM
-                early = (
-                    f"{order.name}: its process ended with {process.exitcode} too early"
-                )
-                said = problem.read_text("utf-8") if problem.is_file() else early
-                yield order, time.perf_counter() - began, said
+                early = f"its process ended with {process.exitcode} too early"
+                problem = {"problem": f"{order.name}: {early}"}
+                yield Done(order, **(read_json(order.stage / REPORT) or problem))
     finally:
         for _, process, _ in running.values():
             process.kill()
+            process.join()
 
 
-def run_one(order: Order, on_cell: OnCell = None) -> Done:
+def run_one(order: Order) -> Done:
     """Run one notebook."""
-    return next(run_all([order], 1, on_cell))
+    return next(run_all([order], 1))
 
 
 def warm_up(notebooks: Iterator[Path]) -> None:
@@ -100,115 +112,61 @@ def warm_up(notebooks: Iterator[Path]) -> None:
         getattr(dpbayes, name)
 
 
-def _run(order: Order, on_cell: OnCell) -> None:
-    """Run a notebook in this process, tell which cell runs, and leave what went
-    wrong."""
+def executed(name: str) -> str:
+    """Return the name of the file that an executed notebook becomes."""
+    return f"{name.rpartition('/')[2]}.ipynb"
+
+
+def _run(order: Order, line: int) -> None:
+    """Run a notebook in this process, which ends with its parent, and leave a report;
+    `line` of the terminal is for its progress.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and says so
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     stage = order.stage.absolute()
-    shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir(parents=True)
     try:
-        problem = _run_cells(order, stage, on_cell)
+        report = _execute(order, stage, line)
     except Exception as error:
-        problem = f"{order.name}: {type(error).__name__}: {error}"
-    (stage / PROBLEM).write_text(problem, "utf-8")
+        text = f"{type(error).__name__}: {error}"
+        if type(error).__name__ == "PapermillExecutionError":
+            text = str(error).strip().strip("-").strip()
+        report = {"problem": f"{order.name} ({order.notebook}): {text}"}
+    write_atomically(stage / REPORT, json_bytes(report))
 
 
-def _run_cells(order: Order, stage: Path, on_cell: OnCell) -> str:
-    from IPython.core.interactiveshell import InteractiveShell
-    from IPython.utils.capture import capture_output
-    from traitlets.config import Config
+def _end_with_parent() -> None:
+    """Wait for the end of the process that began this one, and end, too."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
-    notebook = load(order.notebook)
+
+def _execute(order: Order, stage: Path, line: int) -> dict[str, Any]:
+    """Have papermill run a notebook in its stage, and report the files and the time."""
+    from papermill.execute import execute_notebook
+
+    from dpbayes.runner import engine
+
+    own, content = declared(load(order.notebook)), order.notebook.read_bytes()
+    given = {key: v for key, v in order.values.items() if v != own[key].default}
+    stem = executed(order.name).removesuffix(".ipynb")
+    source, output = f"{stem}-source.ipynb", f"{stem}.ipynb"
+    (stage / source).write_bytes(content)
     record.begin(order.name, stage / "results")
     os.chdir(stage)
     os.environ["MPLBACKEND"] = "agg"
-    shell: Any = InteractiveShell.instance(
-        config=Config({"HistoryManager": {"enabled": False}})
-    )
-    trace: list[str] = []
-    shell._showtraceback = lambda kind, value, lines: trace.extend(lines)
-    code = [one for one in notebook["cells"] if one["cell_type"] == "code"]
-    for place, cell in enumerate(code, 1):
-        if on_cell:
-            on_cell(place, len(code))
-        if "parameters" in tags(cell):
-            known = declared(notebook)
-            given = [
-                replace(known[name], default=one) for name, one in order.values.items()
-            ]
-            cell["source"] = "\n".join(map(str, given))
-        with capture_output() as seen:
-            shell.display_trap.hook = sys.displayhook  # which the shell would set aside
-            result = shell.run_cell(cell["source"], store_history=True)
-        if not result.success:
-            text = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace))  # without colours
-            where = (
-                f"{order.name}: cell {place} of {len(code)} failed ({order.notebook})"
-            )
-            return f"{where}\n\n{cell['source']}\n\n{text}"
-        cell["execution_count"], cell["outputs"] = place, []
-        for name, text in (("stdout", seen.stdout), ("stderr", seen.stderr)):
-            if text:
-                cell["outputs"].append(
-                    {"output_type": "stream", "name": name, "text": text}
-                )
-        for one in seen.outputs:
-            part = {"data": one.data, "metadata": one.metadata or {}}
-            cell["outputs"].append({"output_type": "display_data", **part})
-    notebook["metadata"]["language_info"] = {"name": "python", "file_extension": ".py"}
-    notebook.update(nbformat=4, nbformat_minor=5)
-    write_atomically(stage / EXECUTED, notebook_bytes(notebook))
-    return ""
-
-
-def notebook_bytes(notebook: Mapping[str, Any]) -> bytes:
-    """Return the one way a notebook is written; a picture is text in it."""
-    options: Any = {"indent": 1, "sort_keys": True, "ensure_ascii": False}
-    options["default"] = lambda picture: base64.b64encode(picture).decode()
-    return f"{json.dumps(notebook, **options)}\n".encode()
-
-
-def publish(order: Order, seconds: float, key: Mapping[str, Any], folder: Path) -> None:
-    """Make a folder hold what a run recorded and how it came to be; equal files are
-    left alone.
-    """
-    paths = [*(order.stage / "results" / order.name).glob("*"), order.stage / EXECUTED]
-    files = {one.name: one.read_bytes() for one in paths}
-    commit = [
-        "git",
-        "-C",
-        str(Path(dpbayes.__file__).parent),
-        "describe",
-        "--always",
-        "--dirty",
-    ]
-    said = ""
-    with contextlib.suppress(OSError):
-        said = subprocess.run(
-            [*commit, "--abbrev=40"], capture_output=True, text=True
-        ).stdout
-    made = {
-        "notebook": order.name, "parameters": dict(order.values), "commit": said.strip() or None,
-        "seconds": round(seconds, 3), "made from": key,
-        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
-    }  # fmt: skip
-    for file, content in {**files, PROVENANCE: json_bytes(made)}.items():
-        write_atomically(folder / file, content)
-    for path in folder.glob("*"):
-        if path.name not in files.keys() | {PROVENANCE} and path.is_file():
-            path.unlink()
-
-
-def kept(folder: Path) -> dict[str, Any]:
-    """Return how the results in a folder came to be; nothing where they are missing or
-    damaged.
-    """
-    made = read_json(folder / PROVENANCE)
-    for name, digest in made.get("sha256", {}).items():
-        path = folder / name
-        if (
-            not path.is_file()
-            or hashlib.sha256(path.read_bytes()).hexdigest() != digest
-        ):
-            return {}
-    return made
+    bar = {"desc": order.label or order.name, "position": line, "leave": False}
+    path, out = (one.replace("{", "{{").replace("}", "}}") for one in (source, output))
+    done = execute_notebook(
+        path, out, given, engine_name=engine.NAME, request_save_on_cell_execute=False,
+        progress_bar=bar if sys.stderr.isatty() else False,
+    )  # fmt: skip
+    written = hashlib.sha256((stage / output).read_bytes()).hexdigest()
+    files = {
+        f"results/{order.name}/{file}": one for file, one in record.files().items()
+    }
+    files |= {source: hashlib.sha256(content).hexdigest(), output: written}
+    return {"seconds": done.metadata.papermill.duration, "files": files}

@@ -8,22 +8,18 @@ computes.
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
-import importlib.metadata
-import platform
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import dpbayes
+from dpbayes.runner.provenance import PACKAGE, versions
 
-PACKAGE = Path(dpbayes.__file__).parent
 OWN = PACKAGE.name
-ALWAYS = "import dpbayes.record, dpbayes.runner.run"  # they take part in every run
-LIBRARIES = ("numpy", "scipy", "matplotlib", "seaborn", "duckdb", "pydantic", "python-flint",
-             "dp-accounting", "ipython")  # fmt: skip
+# These take part in every run.
+ALWAYS = "import dpbayes.record, dpbayes.runner.run, dpbayes.runner.engine"
 Key = dict[str, Any]
 
 
@@ -48,10 +44,7 @@ class Sources:
         self.digests = {
             one: hashlib.sha256(one.read_bytes()).hexdigest() for one in files
         }
-        self.versions = {"python": platform.python_version()}
-        for name in LIBRARIES:
-            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-                self.versions[name] = importlib.metadata.version(name)
+        self.versions = versions()
         # The package itself imports nothing: it offers names, and what is asked for is
         # imported.
         self.needs: dict[str, set[str]] = {OWN: set()}

@@ -11,7 +11,6 @@ import importlib
 import io
 import itertools
 import multiprocessing
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,8 @@ from typing import Any
 
 from dpbayes.record import read_json, write_atomically
 from dpbayes.runner.notebooks import chosen, from_words, load
-from dpbayes.runner.run import Done, Order, kept, publish, run_all, run_one
+from dpbayes.runner.results import kept, only_one, publish, stages
+from dpbayes.runner.run import Done, Order, run_all, run_one
 from dpbayes.runner.stale import Sources, reason
 
 Points = Mapping[str, Mapping[str, Any]]
@@ -54,28 +54,30 @@ def sweep(
     """
     sources, notebook, folder = Sources(), load(path), table.with_suffix("")
     keys = {label: sources.key(notebook, values) for label, values in points.items()}
-    made = {label: kept(folder / label).get("made from", {}) for label in points}
-    waiting = [label for label in points if reason(made[label], keys[label])]
-    status, stages = dict.fromkeys(waiting, "waiting"), folder / ".part"
-    orders = [
-        Order(name, path, points[one], stages / str(i), one)
-        for i, one in enumerate(waiting)
-    ]
     problems: dict[str, str] = {}
-    try:
+    with only_one(folder, "another sweep"), stages(folder) as stage:
+        made = {label: kept(folder / label).get("made from", {}) for label in points}
+        waiting = [label for label in points if reason(made[label], keys[label])]
+        status = dict.fromkeys(waiting, "waiting")
+        orders = [
+            Order(name, path, points[label], stage / str(place), label)
+            for place, label in enumerate(waiting)
+        ]
+        there = len(points) - len(waiting)
+        print(f"{len(waiting)} points to run, {there} there", file=sys.stderr)
         write_table(table, points, status)
         finished = on_cluster(address, orders) if address else run_all(orders, jobs)
-        for ran, (order, seconds, problem) in enumerate(finished, 1):
-            label = order.label
-            if problem:
-                problems[label], status[label] = problem, "failed"
+        for ran, done in enumerate(finished, 1):
+            label = done.order.label
+            if done.problem:
+                problems[label], status[label] = done.problem, "failed"
             else:
-                publish(order, seconds, keys[label], folder / label)
+                made_now = done.made(keys[label])
+                publish(done.order.stage, done.files, made_now, folder / label)
                 del status[label]
-            print(f"[{ran}/{len(orders)}] {label} {seconds:.1f} s", file=sys.stderr)
+            said = f"[{ran}/{len(orders)}] {label} {done.seconds:.1f} s"
+            print(said, file=sys.stderr)
             write_table(table, points, status)
-    finally:
-        shutil.rmtree(stages, ignore_errors=True)
     return problems, len(orders)
 
 

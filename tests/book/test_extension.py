@@ -76,7 +76,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     result = page(project, "results/part/tiny")
     order = ["What comes out", "There are 3 records", 'class="drawn"', "Run it again"]
     assert sorted(order, key=result.index) == order
-    assert list((project / "site" / "_downloads").rglob("executed.ipynb"))
+    assert list((project / "site" / "_downloads").rglob("tiny.ipynb"))
 
     (project / "notebooks" / "parameters.yml").write_text("tiny: {n: '4'}\n")
     second = sphinx(project)

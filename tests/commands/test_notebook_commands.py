@@ -49,7 +49,9 @@ def test_run_leaves_a_page_and_the_results(
     assert json.loads((checkout / "rerun/part/tiny/numbers.json").read_text()) == {
         "double": 20
     }
-    assert said(capsys, *words)[1].startswith("rerun-2/part/tiny.html")
+    _, out, err = said(capsys, *words)
+    assert out.startswith("rerun-2/part/tiny.html")
+    assert err == "rerun has results of part/tiny already; these are in rerun-2\n"
     assert not list(checkout.rglob("*.part"))
 
 
@@ -84,7 +86,7 @@ def test_a_failed_run_ends_with_one_and_leaves_nothing(
     status, out, err = said(capsys, "sweep", "tiny", "-g", "n=3;4")
     assert status == 1
     assert "1 of 2 points, 2 run now" in out
-    assert "at n=4: part/tiny: cell" in err
+    assert "at n=4: part/tiny (" in err
 
 
 def test_verify_names_the_number_that_changed(

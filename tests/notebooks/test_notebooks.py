@@ -123,7 +123,7 @@ def test_a_notebook_runs_with_other_values(
     name: str, which: int, tmp_path: Path
 ) -> None:
     values = chosen(name, load(NOTEBOOKS[name]), OTHERS[name][which])
-    assert not run_one(Order(name, NOTEBOOKS[name], values, tmp_path))[2]
+    assert not run_one(Order(name, NOTEBOOKS[name], values, tmp_path / "it")).problem
     claims = json.loads(next(tmp_path.rglob("claims.json")).read_text(encoding="utf-8"))
     assert claims
     for claim in claims.values():

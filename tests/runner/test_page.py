@@ -14,7 +14,8 @@ import pytest
 from dpbayes.runner import page as pages
 from dpbayes.runner.notebooks import declared, load
 from dpbayes.runner.page import page, plain_markdown, rerun_page
-from dpbayes.runner.run import EXECUTED, Order, publish, run_one
+from dpbayes.runner.results import publish
+from dpbayes.runner.run import Order, run_one
 from tests.tiny_notebooks import code, markdown, notebook, write_tiny
 
 PLOT = """from matplotlib.figure import Figure
@@ -30,14 +31,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hold."""
     root = tmp_path_factory.mktemp("ran")
     path = write_tiny(root / "notebooks", "part/tiny", PLOT, "1 + 1")
-    order, seconds, problem = run_one(Order("part/tiny", path, VALUES, root / "stage"))
-    assert not problem
-    publish(order, seconds, {}, root / "part" / "tiny")
+    done = run_one(Order("part/tiny", path, VALUES, root / "stage"))
+    assert not done.problem
+    publish(done.order.stage, done.files, done.made({}), root / "part" / "tiny")
     return root
 
 
 def executed(root: Path) -> dict[str, Any]:
-    return dict(json.loads((root / "part" / "tiny" / EXECUTED).read_text()))
+    return load(root / "part" / "tiny" / "tiny.ipynb")
 
 
 def cells(root: Path, *more: dict[str, Any]) -> list[dict[str, Any]]:

@@ -23,8 +23,9 @@ from docutils.parsers.rst import directives
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.record import read_json
+from dpbayes.runner.notebooks import load
 from dpbayes.runner.page import told
+from dpbayes.runner.run import executed
 from dpbook.quotes import result_file, split
 
 POINT = 4.0 / 3.0  # CSS pixels
@@ -32,7 +33,9 @@ READABLE = 11.0  # CSS pixels, the least height of letters
 HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
 VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 DROPPED = re.compile(
-    r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL
+    r"<metadata>.*?</metadata>|<title>.*?</title>|<desc>.*?</desc>"
+    r"|<style\b.*?</style>|<!--.*?-->",
+    re.DOTALL,
 )
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
@@ -66,7 +69,7 @@ class ResultFigure(SphinxDirective):
         """Return the picture, its caption and the link to the page that computes it."""
         try:
             name, stem = split(self.arguments[0], self.env)
-            cells = read_json(result_file(self.env, name, "executed.ipynb"))["cells"]
+            cells = load(result_file(self.env, name, executed(name)))["cells"]
         except ValueError as error:
             raise self.error(str(error)) from error
         figures = [

@@ -71,8 +71,12 @@ def launch(app: Sphinx, config: Any) -> None:
     """Leave out the buttons that open a notebook elsewhere while no address is given:
     the theme stops without one.
     """
-    if not config.html_theme_options.get("repository_url"):
-        config.html_theme_options["launch_buttons"] = {}
+    options, themed = (
+        config.html_theme_options,
+        config.html_theme == "sphinx_book_theme",
+    )
+    if themed and not options.get("repository_url"):
+        options["launch_buttons"] = {}
 
 
 def next_chapter(
