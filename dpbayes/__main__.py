@@ -56,7 +56,9 @@ EXTRAS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments."""
+    """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments,
+    130 interrupted.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -72,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print(f"dpbayes {chosen}: interrupted", file=sys.stderr)
+        return 130
     except ImportError as error:
         extra = EXTRAS.get(str(error.name).partition(".")[0])
         if extra is None and isinstance(error, ModuleNotFoundError):

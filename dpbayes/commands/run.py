@@ -28,8 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "notebook",
         help="a notebook's path, its name, or the last part of it such as D-table1",
     )
-    add("-p", "--parameter", dest="given", action="append", default=[], metavar="NAME=VALUE",
-        help="a value of one's own; may be repeated")  # fmt: skip
+    add(
+        "-p", "--parameter", dest="given", action="append", default=[],
+        metavar="NAME=VALUE", help="a value of one's own; may be repeated",
+    )  # fmt: skip
     add("--output", default="results", metavar="DIR", help="default: results")
     add("--open", action="store_true", help="show the page in a browser")
 
@@ -39,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     name, path = find(arguments.notebook, Path.cwd())
     notebook = load(path)
     values = chosen(name, notebook, from_words(arguments.given))
-    importlib.import_module("nbconvert")  # or say so before anything runs
+    for needed in ("papermill", "nbconvert"):
+        importlib.import_module(needed)  # or say so before anything runs
     wanted = Path(arguments.output).absolute()
     folder = claimed(wanted, name)
     root = folder.parents[name.count("/")]

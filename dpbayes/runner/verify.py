@@ -16,6 +16,7 @@ from typing import Any
 
 from dpbayes.figures.typeset import read_number, typeset
 from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
+from dpbayes.runner.results import kept
 
 TOLERANCE = 1e-9  # what the last digits of long sums differ by between processors
 ERRORS = 4.0  # standard errors: one number in 16,000 differs by more
@@ -117,23 +118,40 @@ def values_of(kept: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept["numbers"], **cells}
 
 
-def accept(results: Path, reference: Path) -> list[Path]:
-    """Make what all notebooks recorded the reference, and return the files that
+def accept(
+    results: Path,
+    reference: Path,
+    own: Mapping[str, Mapping[str, Any]],
+    prune: bool = False,
+) -> list[str]:
+    """Make what notebooks recorded the reference, and return a line for each file that
     changed.
+
+    `own` has the parameters of every notebook of the book: what was made with others,
+    or is not whole, raises ValueError before anything changes. A reference without a
+    result stays, unless `prune` says that it goes.
     """
     wanted = {reference / f"{name}.json": one for name, one in folders(results).items()}
-    changed = [path for path in reference.rglob("*.json") if path not in wanted]
-    for path in changed:
-        path.unlink()
+    for name, folder in folders(results).items():
+        made = kept(folder)
+        if name not in own:
+            raise ValueError(f"{name}: there is no such notebook in the book")
+        if not made:
+            raise ValueError(f"{folder} is not what a run has written: run it again")
+        if other := [k for k, v in own[name].items() if made["parameters"].get(k) != v]:
+            raise ValueError(f"{name} was run with another {', '.join(other)}")
+    changed = []
+    for path in reference.rglob("*.json") if prune else ():
+        if path not in wanted:
+            path.unlink()
+            changed.append(f"{path} deleted")
     for path, folder in wanted.items():
         before = read_json(path)
-        seconds = before.get("seconds") or read_json(folder / PROVENANCE).get(
-            "seconds", 0.0
-        )
+        seconds = before.get("seconds") or read_json(folder / PROVENANCE)["seconds"]
         content = {**recorded(folder), "seconds": float(f"{seconds:.1g}")}
         if content != before:
             write_atomically(path, json_bytes(content))
-            changed.append(path)
+            changed.append(str(path))
     return changed
 
 
@@ -143,6 +161,8 @@ def certificate(results: Path, reference: Path) -> dict[str, Any]:
     """
     agreement, problems = verify(results, reference)
     made = [read_json(folder / PROVENANCE) for folder in folders(results).values()]
+    versions = {k: v for one in made for k, v in one["made from"]["versions"].items()}
+    versions = {k: v for one in made for k, v in one["made from"]["versions"].items()}
     info = Path("/proc/cpuinfo")
     named = re.search(
         r"model name\s*: (.*)", info.read_text("utf-8") if info.is_file() else ""
@@ -151,6 +171,6 @@ def certificate(results: Path, reference: Path) -> dict[str, Any]:
     return {
         "agreement": agreement, "problems": problems, "notebooks": len(made),
         "machine": f"{platform.system()} on {platform.machine()}, {processor}",
-        "versions": {key: v for one in made for key, v in one["made from"]["versions"].items()},
+        "versions": versions,
         "seconds": round(sum(one["seconds"] for one in made)),
     }  # fmt: skip

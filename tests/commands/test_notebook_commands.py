@@ -5,12 +5,14 @@ with.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from dpbayes.__main__ import main
 from dpbayes.commands import run as command
+from dpbayes.runner.results import kept
 from tests.tiny_notebooks import write_tiny
 
 
@@ -62,6 +64,9 @@ def test_run_leaves_a_page_and_the_results(
         (["run", "tiny", "-p", "n=0"], "n must be at least 1"),
         (["sweep", "tiny", "-g", "n=1", "--jobs", "0"], "--jobs must be"),
         (["verify"], "there are no results in book/results"),
+        (["verify", "--prune"], "--prune goes with --accept"),
+        (["run", "tiny", "--output", "_toc.yml"], "_toc.yml cannot be a folder"),
+        (["sweep", "tiny", "-g", "n=1", "--output", "_toc.yml"], "must be a folder"),
     ],
 )
 def test_bad_input_ends_with_two(
@@ -97,8 +102,25 @@ def test_verify_names_the_number_that_changed(
     assert said(capsys, *words)[0] == 1
     status, out, _ = said(capsys, *words, "--accept")
     assert (status, out.splitlines()[0]) == (0, "reference/part/tiny.json")
+    said(capsys, "run", "tiny", "-p", "n=7", "--output", "mine")
+    foreign = ["verify", "mine", "--reference", "reference", "--accept"]
+    status, _, err = said(capsys, *foreign)
+    assert (status, "part/tiny was run with another n" in err) == (2, True)
     path = checkout / "reference" / "part" / "tiny.json"
     path.write_text(path.read_text().replace('"double": 6', '"double": 6.000001'))
     status, out, err = said(capsys, *words)
     assert (status, out.startswith("6 of 7 numbers agree")) == (1, True)
     assert "part/tiny::double: 6 against 6.000001" in err
+
+
+def test_a_folder_may_have_any_name(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that are no text, too, such as a name in Latin-1."""
+    folder = checkout / os.fsdecode(b"caf\xe9 {n}")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    status, _, err = said(capsys, "run", "tiny", "--output", os.fsdecode(b"\xe9"))
+    assert (status, err) == (0, "")
+    assert kept(folder / os.fsdecode(b"\xe9") / "part" / "tiny")
+    assert said(capsys, "sweep", "tiny", "-g", "n=2")[0] == 0

@@ -75,8 +75,9 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, content: str) -> No
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("n", "1e9", 10**9), ("n", "250", 250), ("epsilon", "2", 2.0), ("sizes", "20", [20.0]),
-        ("sizes", "[20, 30]", [20.0, 30.0]), ("sizes", "20,30", [20, 30]), ("quick", "true", True),
+        ("n", "1e9", 10**9), ("n", "250", 250), ("n", "070", 70), ("epsilon", "2", 2.0),
+        ("epsilon", "00.5", 0.5), ("sizes", "20", [20.0]), ("sizes", "020,30", [20, 30]),
+        ("sizes", "[20, 30]", [20.0, 30.0]), ("quick", "true", True),
         ("distance", "hamming", "hamming"), ("words", "a, b c", ["a", "b c"]),
         ("words", "['x']", ["x"]),
     ],
@@ -133,7 +134,8 @@ def test_words_are_name_and_value_once() -> None:
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("n = 3", "declared as"), ("a.b: int = 3", "declared as"), ("n: int = len('a')", "malformed"),
+    [("n = 3", "declared as"), ("a.b: int = 3", "declared as"),
+     ("n: int = len('a')", "malformed"),
      ("n: int = 0  # records, at least 1", "n must be at least 1, got 0")],
 )  # fmt: skip
 def test_a_declaration_is_one_annotated_line_with_an_allowed_default(

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from dpbayes.runner.stale import PACKAGE, Key, Sources, reason
+from dpbayes.runner.provenance import PACKAGE
+from dpbayes.runner.stale import Key, Sources, reason
 from tests.tiny_notebooks import code, notebook
 
 SOURCES = Sources()
@@ -21,7 +22,8 @@ def key(*cells: str, **values: Any) -> Key:
 
 @pytest.mark.parametrize(
     "line",
-    ["import dpbayes as dp\ndp.mechanism('lattice', 1.0)", "import dpbayes as d\nd.mechanism",
+    ["import dpbayes as dp\ndp.mechanism('lattice', 1.0)",
+     "import dpbayes as d\nd.mechanism",
      "from dpbayes import audit, mechanism",
      "from dpbayes.mechanisms import mechanism, nothing",
      "import importlib\nimportlib.import_module('dpbayes.mechanisms')",
@@ -55,3 +57,16 @@ def test_outputs_do_not_count() -> None:
         {"output_type": "stream", "name": "stdout", "text": "x"}
     ]
     assert SOURCES.key(made, {}) == before
+
+
+def test_data_papermill_and_the_engine_count() -> None:
+    made = key("x = 1")
+    data = {
+        path.relative_to(PACKAGE).as_posix() for path in (PACKAGE / "data").iterdir()
+    }
+    assert data <= {*made["files"]}
+    assert {"runner/engine.py", "runner/run.py", "record.py"} <= {*made["files"]}
+    assert "papermill" in made["versions"]
+    changed = copy.deepcopy(SOURCES)
+    changed.digests[PACKAGE / "data" / "counts.csv"] = "other"
+    assert reason(made, changed.key(notebook(code("x = 1")), {})) == "new files"

@@ -4,6 +4,7 @@ own rules.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,13 @@ ERRORS = {"drawn": 0.01, "seconds": None, "t.mean": [0.1, 0.0]}
 def book(tmp_path: Path) -> Path:
     """Return a folder with the results of one notebook, accepted as the reference."""
     write(tmp_path, NUMBERS, "n,who,mean\n1,a,0.1\n2,b,0.2\n")
-    assert len(accept(tmp_path / "results", tmp_path / "reference")) == 1
+    assert len(accepted(tmp_path)) == 1
     return tmp_path
+
+
+def accepted(book: Path, prune: bool = False, **own: int) -> list[str]:
+    known = {"part/tiny": {"n": 3, **own}}
+    return accept(book / "results", book / "reference", known, prune)
 
 
 def write(book: Path, numbers: dict[str, Any], table: str | None = None) -> None:
@@ -30,10 +36,17 @@ def write(book: Path, numbers: dict[str, Any], table: str | None = None) -> None
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "numbers.json").write_bytes(json_bytes(numbers))
     (folder / "errors.json").write_bytes(json_bytes(ERRORS))
-    made = {"seconds": 2.4, "made from": {"versions": {"python": "3.11", "numpy": "2"}}}
-    (folder / PROVENANCE).write_bytes(json_bytes(made))
     if table is not None:
         (folder / "t.csv").write_text(table)
+    made = {
+        "seconds": 2.4, "parameters": {"n": 3},
+        "made from": {"versions": {"python": "3.11", "numpy": "2"}},
+        "sha256": {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in folder.iterdir() if path.name != PROVENANCE
+        },
+    }  # fmt: skip
+    (folder / PROVENANCE).write_bytes(json_bytes(made))
 
 
 def problems(
@@ -46,19 +59,20 @@ def problems(
 def test_what_was_accepted_agrees(book: Path) -> None:
     found = verify(book / "results", book / "reference")[0]
     assert found == "10 of 10 numbers agree with the reference; largest difference 0"
-    assert accept(book / "results", book / "reference") == []
+    assert accepted(book) == []
 
 
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        ({"half": 0.5 + 9e-10}, ""), ({"large": 1e6 + 9e-4}, ""), ({"drawn": 0.289}, ""),
+        ({"half": 0.5 + 9e-10}, ""), ({"large": 1e6 + 9e-4}, ""),
+        ({"drawn": 0.289}, ""),
         ({"seconds": 99.0}, ""),
         ({"half": 0.500001}, "part/tiny::half: 0.500001 against 0.5"),
         ({"half": 0.5 + 1.1e-9}, "part/tiny::half: "),
         ({"large": 1e6 + 2e-3}, "part/tiny::large"),
         ({"count": 4}, "part/tiny::count: 4 against 3"),
-        ({"drawn": 0.291}, "part/tiny::drawn: 0.291 against 0.25, more than four standard errors"),
+        ({"drawn": 0.291}, "part/tiny::drawn: 0.291 against 0.25, more than four"),
         ({"more": 1.0}, "part/tiny::more: it is not in the reference"),
     ],
 )  # fmt: skip
@@ -100,8 +114,34 @@ def test_missing_notebooks_are_named(book: Path) -> None:
         "part/gone: there is no result",
         "part/tiny: there is no reference",
     ]
-    changed = accept(book / "results", book / "reference")
-    assert sorted(path.name for path in changed) == ["gone.json", "tiny.json"]
+    gone, tiny = (
+        book / "reference" / "part" / f"{one}.json" for one in ("gone", "tiny")
+    )
+    assert accepted(book) == [str(tiny)]
+    assert gone.is_file()
+    assert accepted(book, prune=True) == [f"{gone} deleted"]
+    assert tiny.is_file()
+
+
+def test_foreign_and_damaged_results_are_not_accepted(book: Path) -> None:
+    before = (book / "reference" / "part" / "tiny.json").read_bytes()
+    write(book, {**NUMBERS, "half": 0.75})
+    with pytest.raises(ValueError, match="part/tiny was run with another n"):
+        accepted(book, n=4)
+    with pytest.raises(ValueError, match="part/tiny: there is no such notebook"):
+        accept(book / "results", book / "reference", {})
+    (book / "results" / "part" / "tiny" / "t.csv").write_text("n\n1\n")
+    with pytest.raises(ValueError, match="not what a run has written"):
+        accepted(book)
+    assert (book / "reference" / "part" / "tiny.json").read_bytes() == before
+
+
+def test_a_damaged_file_is_named(book: Path) -> None:
+    path = book / "results" / "part" / "tiny" / "numbers.json"
+    for content in ("", "null", "[1, 2]"):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=f"{path} is damaged"):
+            verify(book / "results", book / "reference")
 
 
 def test_the_certificate_says_where_and_how_long(book: Path) -> None:
