@@ -1,24 +1,30 @@
-"""How well released posteriors can be trusted: exact coverage and exact errors for k =
-2.
+"""How well released posteriors can be trusted: coverage and errors.
 
-The analyst takes the release r for the truth (plug-in) or mixes over x by P(x | r)
-(noise-aware).
+Exact for two categories: the analyst takes the release r for the truth (plug-in) or
+mixes over x by P(x | r) (noise-aware), or reads what was drawn as the report does
+(`BinaryReport`). By simulation for more, through the report's reader.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, betaln
-from scipy.stats import betabinom
+from scipy.stats import betabinom, binom
 
 from dpbayes import _validate
 from dpbayes.divergences import hellinger
 from dpbayes.laws.law import listed
+from dpbayes.mechanisms.capabilities import Draws, own
 from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.study.example_table import SeededBits
+from dpbayes.tables.count_noise import count_noise_of
+from dpbayes.tables.drawn import Release
+from dpbayes.tables.shares import Shares
 
 Array = NDArray[np.float64]
 
@@ -123,6 +129,121 @@ class BinaryRelease:
             float((self._joint * h**power).sum()) for h in (plug, aware)
         )
         return Reading(plug_in, noise_aware)
+
+
+@dataclass(frozen=True)
+class BinaryReport:
+    """Releases of n records of two categories as the report reads them.
+
+    `likelihood` (n+1, Y) is the probability of each draw given the true count of the
+    first category, `intervals` (Y, 2) are those of its share in the population,
+    `table_intervals` (Y, 2) those in the table.
+    """
+
+    n: int
+    likelihood: Array
+    intervals: Array
+    table_intervals: Array
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, n: int, level: float = 0.95) -> BinaryReport:
+        """Return the readings of everything a mechanism may draw."""
+        noise, x = count_noise_of(mechanism, 2), np.arange(n + 1)
+        if noise is None:
+            likelihood = BinaryRelease(mechanism, n, np.ones(2)).likelihood
+            drawn = np.stack([x, n - x], axis=1)
+        else:
+            law = noise.law(frozenset({0}))
+            y = np.arange(law.start, n + law.start + law.weights.size)
+            likelihood = law.at(y - x[:, None])
+            drawn = np.stack([y, n - y], axis=1)[:, : noise.noisy]
+        shares = [Shares(mechanism, one, n, 2).read([0]) for one in drawn]
+        ends = [(one.interval(level), one.table_interval(level)) for one in shares]
+        population, table = np.array(ends).transpose(1, 0, 2)
+        return cls(n, likelihood, population, table)
+
+    def coverage(self, prior: tuple[float, float] = (1.0, 1.0)) -> float:
+        """Return the probability that the population's share is covered, if it is drawn
+        from Beta(prior) and the records at random.
+        """
+        x, (low, high) = np.arange(self.n + 1), self.intervals.T
+        a, b = (prior[0] + x)[:, None], (prior[1] + self.n - x)[:, None]
+        inside = betainc(a, b, high) - betainc(a, b, low)
+        chances = betabinom(self.n, *prior).pmf(x)
+        return float(chances @ (self.likelihood * inside).sum(axis=1))
+
+    def coverage_at(self, share: float) -> float:
+        """Return the probability that the population's share is covered where it is
+        `share`, over samples and noise.
+        """
+        chances = binom(self.n, share).pmf(np.arange(self.n + 1))
+        low, high = self.intervals.T
+        held = (self.likelihood * ((low <= share) & (share <= high))).sum(axis=1)
+        return float(chances @ held)
+
+    def table_coverage(self) -> Array:
+        """Return the coverage of the table's own share for each true count (n+1,)."""
+        own = (np.arange(self.n + 1) / self.n)[:, None]
+        low, high = self.table_intervals.T
+        inside = (low <= own + 1e-12) & (own <= high + 1e-12)
+        return np.asarray((self.likelihood * inside).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """How often simulated releases cover some shares: one value a share, shape (c,).
+
+    `population` and `table` are coverages of both intervals, `width` the mean width of
+    the first, `marked` how often the report doubts it, `missed` how often it neither
+    covers nor is doubted.
+    """
+
+    population: Array
+    table: Array
+    width: Array
+    marked: Array
+    missed: Array
+
+
+def simulated(
+    mechanism: Mechanism,
+    shares: ArrayLike,
+    n: int,
+    categories: Sequence[int],
+    rng: np.random.Generator,
+    runs: int,
+    prior: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Simulated:
+    """Return the coverage of the shares of some categories over samples and noise.
+
+    `shares` (k,) are those of the population; each run draws n records, releases them
+    with seeded bits and reads them as the report does, with the `prior` (k,) stated in
+    the plan, if any.
+    """
+    truth, size = np.asarray(shares, dtype=np.float64), len(categories)
+    draws = own(mechanism, Draws)
+    bits, flat = SeededBits(rng), np.ones(truth.size)
+    if draws is None:
+        raise ValueError(f"mechanism must have an exact sampler, got {mechanism.name}")
+    found = np.zeros((5, runs, size))
+    for run in range(runs):
+        x = rng.multinomial(n, truth)
+        noisy, counts = draws.draw(x, flat, bits)
+        private = Release(mechanism, flat, n, noisy, counts)
+        free, read = private.shares(), private.shares(prior)
+        for place, i in enumerate(categories):
+            one = read.read([i])
+            low, high = one.interval(level)
+            first, last = one.table_interval(level)
+            held = low <= truth[i] <= high
+            inside = first <= x[i] / n + 1e-12 and x[i] / n <= last + 1e-12
+            other = one if prior is None else free.read([i])
+            marked = one.doubt(other, level) != ""
+            found[:, run, place] = (
+                held, inside, high - low, marked, not held and not marked
+            )  # fmt: skip
+    return Simulated(*found.mean(axis=1))
 
 
 def _edges(level: float) -> Array:

@@ -124,7 +124,8 @@ def count_error(
     steps, weights = error.nodes(_NODES)
     widths = np.array([_width(readings(int(d)), confidence) for d in steps])
     plain = ShareReading(
-        count / n, x[[i]], np.array([n]), np.ones(1), count == 0, count == n,
+        count / n, x[[i]], np.array([n]), np.ones(1),
+        float(count == 0), float(count == n),
         design_effect=design_effect,
     )  # fmt: skip
     width = float(weights @ widths)

@@ -28,7 +28,6 @@ from dpbayes.tables.reading import listed_likelihoods, log_prior_factor
 UNIFORM = (1.0, 1.0)
 NOISE, PRIOR = "noise", "prior"  # why an interval is not to be relied on
 MOVED, MOST = 0.25, 0.5
-ODDS = 20.0  # a count that explains the draw so many times worse is ruled out
 _TOTALS = 48  # totals, and counts at each, that stand for those of a secret number
 _COUNTS = 256
 
@@ -40,8 +39,9 @@ class ShareReading:
     `count`, `total` and `weights` (N,) list the pairs (x, t) that may have been
     counted; `estimate` is the drawn share, cut to [0, 1]; `prior` are the parameters of
     the Beta distribution of the share before the release, `design_effect` says how many
-    records are worth one independent one. `none` and `all` say that the draw does not
-    rule out a count of 0, or of everybody: then the intervals begin at 0, or end at 1,
+    records are worth one independent one. `none` and `all` are likelihoods, of a count
+    of 0 and of everybody, as shares of the largest likelihood of any count. Where one
+    is above 1 - level it is not ruled out: then the intervals begin at 0, or end at 1,
     and have their whole tail on the other side.
     """
 
@@ -49,8 +49,8 @@ class ShareReading:
     count: Whole = field(repr=False)
     total: Whole = field(repr=False)
     weights: Floats = field(repr=False)
-    none: bool
-    all: bool
+    none: float
+    all: float
     prior: tuple[float, float] = UNIFORM
     design_effect: float = 1.0
 
@@ -73,8 +73,9 @@ class ShareReading:
         """Return the interval of the share in the population of which this is a sample.
 
         Its probability given the release is `level`: central, with its whole tail on
-        one side where `none` or `all`; [0, 1] where both. It holds for records that are
-        a random sample, or sampled in groups with this `design_effect`.
+        one side where a count of 0, or of everybody, is not ruled out, and [0, 1] where
+        neither is. It holds for records that are a random sample, or sampled in groups
+        with this `design_effect`.
         """
         low, high = self._tails(level)
 
@@ -108,7 +109,8 @@ class ShareReading:
         that of `other`, the reading under which any share was equally likely
         beforehand, than a quarter of the width of that.
         """
-        mine, theirs = self.interval(level), other.interval(level)
+        mine = self.interval(level)
+        theirs = mine if other is self else other.interval(level)
         moved = max(abs(a - b) for a, b in zip(mine, theirs, strict=True))
         if moved > MOVED * (theirs[1] - theirs[0]):
             return PRIOR
@@ -116,10 +118,11 @@ class ShareReading:
 
     def _tails(self, level: float) -> tuple[float, float]:
         out = 1.0 - check.open_unit("level", level)
-        if self.none and self.all:
+        none, everybody = self.none > out, self.all > out
+        if none and everybody:
             return 0.0, 1.0
-        if self.none or self.all:
-            return (0.0, 1.0 - out) if self.none else (out, 1.0)
+        if none or everybody:
+            return (0.0, 1.0 - out) if none else (out, 1.0)
         return out / 2.0, 1.0 - out / 2.0
 
 
@@ -242,7 +245,7 @@ class Shares:
             count, total, weights, none, all_ = self._from_list(inside, group)
         else:
             count, total, weights = self._from_factors(inside, rest, prior)
-            none, all_ = (self._ruled_in(cells) for cells in (inside, rest))
+            none, all_ = (self._of_nobody(cells) for cells in (inside, rest))
         kept = weights > 1e-14
         pairs = count[kept], total[kept], weights[kept] / weights[kept].sum()
         found = ShareReading(0.0, *pairs, none, all_, prior, self.design_effect)
@@ -266,12 +269,14 @@ class Shares:
             return Weighted(0, np.ones(int(most) + 1))
         return _within(found, self._drawn(cells), most)
 
-    def _ruled_in(self, cells: frozenset[int]) -> bool:
-        """Return whether the draw leaves a count of 0 open."""
+    def _of_nobody(self, cells: frozenset[int]) -> float:
+        """Return the likelihood that none is in these categories, the largest being
+        1.
+        """
         assert self._noise is not None
         most = np.inf if self.n is None else self.n
         likely = _within(self._noise.law(cells), self._drawn(cells), most)
-        return bool(ODDS * likely.at(np.array([0]))[0] >= likely.weights.max())
+        return float(likely.at(np.array([0]))[0] / likely.weights.max())
 
     def _from_factors(
         self, inside: frozenset[int], rest: frozenset[int], prior: tuple[float, float]
@@ -307,17 +312,14 @@ class Shares:
 
     def _from_list(
         self, inside: frozenset[int], group: frozenset[int]
-    ) -> tuple[Whole, Whole, Floats, bool, bool]:
+    ) -> tuple[Whole, Whole, Floats, float, float]:
         histograms, logs = self._listed
         count, total = (
             histograms[:, list(cells)].sum(axis=1) for cells in (inside, group)
         )
         likely = np.exp(logs - logs.max())
-        none, all_ = (
-            bool(ODDS * _mean_where(likely, x).get(0, 0.0) >= likely_most)
-            for x in (count, total - count)
-            for likely_most in [max(_mean_where(likely, x).values())]
-        )
+        means = (_mean_where(likely, x) for x in (count, total - count))
+        none, all_ = (float(one[0] / one.max()) for one in means)
         if self.prior is not None:
             logs = logs + sum(
                 log_prior_factor(a, x)
@@ -354,7 +356,6 @@ def _times(likely: Weighted, alpha: float) -> Weighted:
     return Weighted.of_logs(likely.start, logs)
 
 
-def _mean_where(likely: Floats, values: Whole) -> dict[int, float]:
-    """Return the mean of `likely` for each value."""
-    sums = np.bincount(values, likely) / np.maximum(np.bincount(values), 1)
-    return dict(enumerate(sums.tolist()))
+def _mean_where(likely: Floats, values: Whole) -> Floats:
+    """Return the mean of `likely` for each value from 0 on."""
+    return np.bincount(values, likely) / np.maximum(np.bincount(values), 1)
