@@ -4,7 +4,6 @@ their cells.
 
 from __future__ import annotations
 
-import json
 import math
 import operator as op
 import re
@@ -42,11 +41,30 @@ def decimal(text: str) -> Decimal | None:
     return Decimal(plain) if _NUMBER.fullmatch(plain) else None
 
 
+def _edge(value: object) -> float:
+    """Return an edge as a number, NaN where it is infinite or none; text is refused."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return math.nan
+    return real("edges", value)
+
+
+def _between(low: float, high: float) -> str:
+    """Return the text of a bin."""
+    if low == -math.inf:
+        return "any number" if high == math.inf else f"below {digits(high)}"
+    return (
+        f"{digits(low)} or more"
+        if high == math.inf
+        else f"{digits(low)} to {digits(high)}"
+    )
+
+
 @dataclass(frozen=True)
 class Bins:
     """A numeric attribute cut at `edges`: bin i holds edges[i] <= value < edges[i + 1].
 
     `whole` says that values are whole numbers, so that "> 4" and ">= 5" mean the same.
+    The first edge may be -inf and the last inf: bins with open ends.
 
     >>> age = Bins("age", (18, 40, 65), whole=True)
     >>> age.size, age.labels, age.select("<", 40)
@@ -61,11 +79,15 @@ class Bins:
     def __post_init__(self) -> None:
         column("name", self.name)
         flag("whole", self.whole)
-        edges = tuple(real("edges", edge) for edge in items("edges", self.edges))
+        given = items("edges", self.edges)
+        ends = {0: -math.inf, len(given) - 1: math.inf}
+        edges = tuple(
+            edge if edge == ends.get(i) else _edge(edge) for i, edge in enumerate(given)
+        )
         if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
-            got = shown(self.edges)
             raise ValueError(
-                f"edges of {self.name} must be at least 2 and increase, got {got}"
+                f"edges of {self.name} must be at least 2 numbers that increase; -inf"
+                f" may be the first and inf the last, got {shown(self.edges)}"
             )
         object.__setattr__(self, "edges", edges)
 
@@ -77,7 +99,7 @@ class Bins:
     @property
     def labels(self) -> tuple[str, ...]:
         """One text a bin."""
-        return tuple(f"{digits(a)} to {digits(b)}" for a, b in pairwise(self.edges))
+        return tuple(_between(a, b) for a, b in pairwise(self.edges))
 
     def select(self, sign: str, value: float | str) -> NDArray[np.bool_]:
         """Return which bins satisfy `attribute sign value`; a bin that is cut is an
@@ -234,9 +256,14 @@ class Cube:
 
         return coefficients(text, self.attributes)
 
-    def content(self) -> bytes:
-        """Return bytes that two cubes share only if cells, by name, and counts are the
-        same.
+    def statement(self) -> list[list[object]]:
+        """Return what two cubes share only if their cells, by name, are the same; never
+        by the counts, which are not the analyst's to know.
         """
-        schema = [[type(a).__name__, a.name, list(a.labels)] for a in self.attributes]
-        return json.dumps(schema).encode() + self.counts.astype("<i8").tobytes()
+        return [_stated(one) for one in self.attributes]
+
+
+def _stated(one: Attribute) -> list[object]:
+    if isinstance(one, Bins):
+        return ["bins", one.name, list(map(repr, one.edges)), one.whole]
+    return ["values", one.name, list(map(repr, one.values))]

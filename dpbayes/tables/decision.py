@@ -20,11 +20,11 @@ from dpbayes import _validate as check
 from dpbayes.tables.inference import (
     Array,
     Factor,
-    changes,
     coefficients,
     empty_factor,
     shaped,
 )
+from dpbayes.tables.losses import Losses, no_losses
 from dpbayes.tables.noise import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
@@ -145,31 +145,28 @@ class Policy:
     """How answers are paid: by the overall cost ("cells") or the sum of budgets
     ("sequential"); with the history's help ("smallest") or without ("direct"); are any
     derived from it at all.
+
+    `dropped` says that a record can be left out of all counts by a value that was not
+    declared, or by a missing one.
     """
 
     neighbours: str = "add-or-remove"
     accounting: str = "cells"
     spending: str = "smallest"
     inference: bool = True
+    dropped: bool = False
 
     def __post_init__(self) -> None:
         check.choice("neighbours", self.neighbours, RELATIONS)
         check.choice("accounting", self.accounting, ("cells", "sequential"))
         check.choice("spending", self.spending, SPENDINGS)
         check.flag("inference", self.inference)
-
-    def changes(self, query: Array) -> Array:
-        """Return what one record changes: each cell or pair of cells, or the most of
-        them all.
-        """
-        each = changes(query, self.neighbours)
-        return each if self.accounting == "cells" else np.atleast_1d(each.max())
+        check.flag("dropped", self.dropped)
 
 
 @dataclass(frozen=True)
 class State:
-    """What the answers so far have left; `losses` of cells, pairs or all together,
-    rounded up.
+    """What the answers so far have left; `losses` of records, rounded up.
 
     >>> later = empty_state(2, Policy()).after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent, 12)
@@ -180,12 +177,12 @@ class State:
     factor: Factor
     scaled_answers: Array
     scales: Array
-    losses: Array
+    losses: Losses
 
     @property
     def spent(self) -> float:
         """The overall cost so far."""
-        return float(self.losses.max())
+        return self.losses.spent
 
     def after(self, query: Array, scale: float, y: float) -> State:
         """Return the state once `query` has been answered by y with noise of this
@@ -196,47 +193,35 @@ class State:
             factor=self.factor.append(query, scale),
             scaled_answers=check.frozen(np.append(self.scaled_answers, y / scale)),
             scales=check.frozen(np.append(self.scales, scale)),
-            losses=self._losses_after(query, scale),
+            losses=self.losses.after(query, scale),
         )
 
     def spent_after(self, query: Array, scale: float) -> float:
-        return float(self._losses_after(query, scale).max())
+        """Return the overall cost once `query` is answered with noise of this scale."""
+        return self.losses.after(query, scale).spent
 
     def known(self, query: Array) -> tuple[float, Array | None]:
         """Return a query's sensitivity, and its noise weights over the history, if it
         has any.
         """
-        S = float(
-            self.policy.changes(
-                coefficients("query", query, self.factor.Z.shape[1])
-            ).max()
-        )
+        S = self.losses.change(coefficients("query", query, self.factor.Z.shape[1]))
         if S == 0.0:
             raise ValueError(
                 "query must be one that some neighbour changes: its answer is public"
             )
         return S, self.factor.noise_weights(query) if self.policy.inference else None
 
-    def room(self, query: Array, bound: float) -> float:
-        """Return the largest 1 / scale with which a query can still be answered within
-        a bound.
-        """
-        change = self.policy.changes(query)
-        left = (bound - self.losses[change > 0.0]) / change[change > 0.0]
-        return max(float(left.min()), 0.0)
-
-    def _losses_after(self, query: Array, scale: float) -> Array:
-        change = self.policy.changes(query)
-        costs = np.nextafter(change / scale, np.inf)
-        more = np.nextafter(self.losses + costs, np.inf)
-        return check.frozen(np.where(change > 0.0, more, self.losses))
-
 
 def empty_state(cells: int, policy: Policy) -> State:
     """Return the state before the first answer."""
-    factor, none = empty_factor(cells), np.zeros(0)
-    losses = check.instance("policy", policy, Policy).changes(np.zeros(cells))
-    return State(policy, factor, none, none, check.frozen(losses))
+    chosen = check.instance("policy", policy, Policy)
+    factor, none, added = (
+        empty_factor(cells),
+        np.zeros(0),
+        chosen.accounting == "sequential",
+    )
+    losses = no_losses(cells, chosen.neighbours, chosen.dropped, added)
+    return State(chosen, factor, none, none, losses)
 
 
 class Decision(NamedTuple):
@@ -282,7 +267,7 @@ def shortest_affordable(
     """
     _, w0 = state.known(query)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
-    room = state.room(query, bound)
+    room = state.losses.room(query, bound)
     if room >= 1.0 / LARGEST_SCALE:
         scale = max(1.0 / room, SMALLEST_SCALE)
         lengths.append(-2.0 * scale * math.log(delta))

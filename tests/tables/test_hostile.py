@@ -315,10 +315,11 @@ def test_every_row_of_a_strange_table_is_counted(
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("{'a': 'SECRET-CONTENT'}", "row 1 has a value in 'health'"),
+        ("{'a': 'SECRET-CONTENT'}", "'health' is of type STRUCT(a VARCHAR), in which"),
         ("'\\xAA'::BLOB", "cannot be read as .parquet"),
-        ("'nan'::DOUBLE", "row 1 has a value in 'health'"),
-        ("NULL::INTEGER", None),
+        ("'nan'::DOUBLE", "in which no cell can be 'good', a value that is declared"),
+        ("NULL::INTEGER", "'health' is of type INTEGER, in which no cell can be"),
+        ("NULL::VARCHAR", None),
     ],
 )
 def test_parquet_of_other_types(clinic, refused, any_table, sql, message):
