@@ -13,7 +13,8 @@ from pathlib import Path
 
 from dpbayes.tables.account import Account
 from dpbayes.tables.keys import witness_file
-from dpbayes.tables.opening import create_account, leave_note, open_account
+from dpbayes.tables.notes import leave_note
+from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.units import RELATIONS, Unit, counted, decimal_text
 
 
@@ -80,7 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
                 )
     else:
         print(f"key      {witness_file(account.dataset)}")
-        print(f"note     {leave_note(Path(arguments.table), account)}")
+        print(
+            f"note     {leave_note(Path(arguments.table), account.path, account.dataset)}"
+        )
     left, bound = (
         decimal_text(value, "down") for value in (account.balance, account.bound)
     )

@@ -8,80 +8,19 @@ An account is an append-only SQLite file of entries chained with a key kept else
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dpbayes.tables import keys
+from dpbayes.tables import keys, notes
+from dpbayes.tables.entries import Entry, read_entries
 from dpbayes.tables.keys import AccountError, Witness, connected
 from dpbayes.tables.units import RELATIONS, Unit, decimal_text
-
-SCHEMA = (
-    "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, request"
-    " TEXT NOT NULL, epsilon TEXT NOT NULL, body TEXT NOT NULL, time TEXT NOT NULL,"
-    " digest TEXT NOT NULL) STRICT"
-)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of an account: kind "open", "table", "spend" or "result"; what it
-    took."""
-
-    sequence: int
-    kind: str
-    request: str
-    epsilon: Fraction
-    body: str
-    time: str
-    digest: str = ""
-
-    def row(self) -> tuple[Any, ...]:
-        what = self.sequence, self.kind, self.request, str(self.epsilon)
-        return (*what, self.body, self.time, self.digest)
-
-    def signed(self, witness: Witness, before: str) -> str:
-        """Return the digest that this entry must have after one with digest
-        `before`."""
-        return witness.sign(f"{before}|{json.dumps(self.row()[:-1])}".encode())
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """What the body says: a spend has statement, table and payer, an answer
-        more."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
-
-
-def exact(text: str) -> Fraction:
-    """Return the fraction that an account's text stands for; ValueError for any other
-    text.
-    """
-    # A power of ten could stand for more digits than there is room.
-    if not re.fullmatch("[0-9]+(/[0-9]+)?", text):
-        raise ValueError(
-            f"text must be whole numbers with at most one slash, got {text[:40]!r}"
-        )
-    return Fraction(text)
-
-
-def read_entries(path: Path, connection: sqlite3.Connection, first: int) -> list[Entry]:
-    """Return the entries of a file from one number on, in their order."""
-    wanted = "SELECT * FROM entries WHERE sequence >= ? ORDER BY sequence"
-    rows = connection.execute(wanted, (first,)).fetchall()
-    try:
-        return [Entry(row[0], row[1], row[2], exact(row[3]), *row[4:]) for row in rows]
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise AccountError(
-            f"account {path} is damaged: an entry cannot be read"
-        ) from error
 
 
 @dataclass
@@ -126,36 +65,70 @@ class Account:
         return self.bound - self.spent
 
     def paid_by(self, payer: str) -> Fraction:
+        """Return the sum of all spends of one payer."""
         spends = (
             e for e in self.entries if e.kind == "spend" and e.fields["payer"] == payer
         )
         return sum((entry.epsilon for entry in spends), Fraction(0))
 
     def fingerprint(self, table: Path) -> str:
+        """Return the keyed digest of a table's bytes."""
         return self.witness.sign(keys.file_digest(table))
 
     def mark(self, content: bytes) -> str:
+        """Return a short keyed digest of what answers are about."""
         return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
-        """Return the name of a table's version; AccountError unless the account stands
-        for it.
+        """Return the mark of a version of the table; AccountError unless the account
+        stands for it.
 
-        The name is the fingerprint, and how often it was accepted if that is more than
-        once: a version that did not change is paid anew like one that did, or the
-        price would tell whether it changed.
+        A version is what was accepted, whatever is in it: of versions that are alike
+        each has a mark of its own, since whether they are is not for anybody to see.
         """
-        mark = self.fingerprint(table)
-        accepted = sum(
-            e.kind == "table" and e.fields["table"] == mark for e in self.entries
-        )
-        if not accepted:
+        known = self._versions(self.fingerprint(table))
+        place = table.resolve()
+        here = [
+            mark for path, mark in known if not path or Path(path).resolve() == place
+        ]
+        if here:
+            return here[-1]
+        if known:
             raise AccountError(
-                f"table {table} is not one that account {self.path} stands for. If it"
-                " is a newer one about the same people, say so: dpbayes account accept"
-                f" {self.path} {table}"
+                f"table {table} is a copy of {known[-1][0]}, for which account"
+                f" {self.path} stands: put it there, or let it be a version of its own,"
+                f" with answers of its own: dpbayes account accept {self.path} {table}"
             )
-        return mark if accepted == 1 else f"{mark} {accepted}"
+        raise AccountError(
+            f"table {table} is not one that account {self.path} stands for. If it is a"
+            " newer one about the same people, say so: dpbayes account accept"
+            f" {self.path} {table}"
+        )
+
+    def check_reading(self, table: Path, mark: str, digest: bytes) -> None:
+        """Raise AccountError unless the bytes that were read are those of a version."""
+        if mark not in [one for _, one in self._versions(self.witness.sign(digest))]:
+            raise AccountError(
+                f"table {table} changed while it was counted; nothing was spent. Give"
+                " the command again when nobody writes to the table"
+            )
+
+    def _versions(self, fingerprint: str) -> list[tuple[str, str]]:
+        """Return path and mark of the accepted versions with a fingerprint."""
+        same = [
+            e
+            for e in self.entries
+            if e.kind == "table" and e.fields["table"] == fingerprint
+        ]
+        return [
+            (
+                e.fields.get("path", ""),
+                self.witness.sign(f"{fingerprint}|{e.sequence}".encode())
+                if i
+                else fingerprint,
+            )
+            for i, e in enumerate(same)
+        ]
 
     def require_unit(self, unit: Unit) -> None:
         """Raise AccountError unless the account protects exactly this unit."""
@@ -181,9 +154,21 @@ class Account:
         return self.unit.keep * (1 if neighbours == self.neighbours else 2)
 
     def accept(self, table: Path) -> None:
-        """Let the account stand for another version of its table too; costs nothing."""
-        with self._writing() as connection:
-            self.append(connection, "table", "", {"table": self.fingerprint(table)})
+        """Let the account stand for another version of its table, too; costs nothing.
+
+        A table that has another account is refused. Nothing that was answered before
+        is known of a new version: what is asked of it is drawn and paid anew.
+        """
+        with keys.creating():
+            digest = keys.file_digest(table)
+            for _, witness, named in notes.owners(self.dataset, digest):
+                if witness.key != self.witness.key:
+                    notes.refuse_owned(table, witness, named)
+            notes.refuse_noted(table, self.path)
+            body = {"table": self.witness.sign(digest), "path": str(table.resolve())}
+            with self._writing() as connection:
+                self.append(connection, "table", "", body)
+        notes.leave_note(table, self.path, self.dataset)
 
     def reserve(
         self,

@@ -15,7 +15,7 @@ import math
 import secrets
 import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +29,7 @@ from dpbayes.tables.attributes import Cube
 from dpbayes.tables.decision import (
     Decision,
     Policy,
+    State,
     decide,
     empty_state,
     shortest_affordable,
@@ -36,37 +37,42 @@ from dpbayes.tables.decision import (
 from dpbayes.tables.files import MOST_ANSWERS, CubeFile
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
+from dpbayes.tables.rules import Rules
+from dpbayes.tables.table import read
 
 # returns what the payer may still spend, when it is needed
 Most = Callable[[], Fraction] | None
 
 
 class Answering:
-    r"""Answers questions about a cube of counts, each fresh answer paid from an
-     account.
+    r"""Answers questions about a cube of counts, each fresh answer paid from an account.
 
-    For all tables x, x' that are neighbours under the cube's relation and every set B
-    of answers and refusals, P[B | x] <= e^bound P[B | x'], also when later questions
-    depend on earlier answers; the account bounds all cubes and releases together, for
-    its own unit. There is no seed.
+    For all tables x, x' that are neighbours under the account's relation and unit, and
+    every set B of answers and refusals, P[B | x] <= e^bound P[B | x'], also when later
+    questions depend on earlier answers; the account bounds all cubes and releases
+    together. There is no seed. What is done, what it costs and what is said of it are
+    the same for all tables.
 
-    `bound` > 0 on the cube's overall cost; `table` the account's fingerprint of the
-    file; `smallest_price` of a fresh answer in the account's epsilon keeps cheap
-    questions from filling the history of `most_answers`. Threads may share this,
-    processes the account. E, section 5, Figure 4; durability and the grid are ours;
+    `bound` > 0 in the account's epsilon; `rules` say which rows count; `table` is the
+    account's mark of the table's version. `policy` counts in a relation of its own, by
+    default the account's. `smallest_price` of a fresh answer keeps cheap questions from
+    filling the history of `most_answers`. Threads may share this, processes the
+    account. E, section 5, Figure 4; durability and the grid are ours;
     `alg-query-server`.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
     >>> from dpbayes.tables import Categories, Unit, create_account
     >>> cube = Cube((Categories("sex", ("f", "m")),), [30, 60])
-    >>> with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, DPBAYES_KEYS=folder):
-    ...     table = Path(folder) / "people.csv"
-    ...     _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
-    ...     a = create_account(Path(folder) / "a", "p", "1", table, Unit(), "add-or-remove")
-    ...     asked = Answering(cube, a, bound=1.0)
-    ...     first, again = (asked.ask(asked.question("sex = f", L, 0.05)) for L in (40.0, 50.0))
-    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost  # each is an Answer
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     with patch.dict(os.environ, DPBAYES_KEYS=name):
+    ...         table, place = Path(name) / "people.csv", Path(name) / "a"
+    ...         _ = table.write_text("sex\n" + 30 * "f\n" + 60 * "m\n")
+    ...         a = create_account(place, "p", "1", table, Unit(), "add-or-remove")
+    ...         asked = Answering(cube, a, bound=1.0)
+    ...         first = asked.ask(asked.question("sex = f", 40.0, 0.05))
+    ...         again = asked.ask(asked.question("sex = f", 50.0, 0.05))  # an Answer
+    >>> first.outcome, round(first.cost, 6), again.outcome, again.cost
     ('fresh', 0.149787, 'derived', 0.0)
     """
 
@@ -76,22 +82,41 @@ class Answering:
         account: Account,
         bound: float,
         *,
+        rules: Rules | None = None,
         policy: Policy | None = None,
         table: str = "",
         smallest_price: Fraction = Fraction(0),
         most_answers: int = MOST_ANSWERS,
     ) -> None:
         self.cube, self.account, self.bound = cube, account, positive("bound", bound)
-        self.policy, self.table = policy or Policy(), table
+        self.rules, self.table = rules or Rules(account.unit), table
+        chosen = policy or Policy(neighbours=account.neighbours)
+        self.policy = replace(chosen, dropped=self.rules.drops)
         self._factor = account.factor(self.policy.neighbours)
         self._smallest, self._most_answers = smallest_price, most_answers
-        terms = f"|{self.policy.neighbours}|{self.policy.accounting}"
-        self._mark = account.mark(cube.content() + terms.encode())
+        # What answers are about: never the counts, which would tell two tables apart.
+        terms = [table, cube.statement(), self.rules.statement()]
+        terms += [self.policy.neighbours, self.policy.accounting]
+        self._mark = account.mark(json.dumps(terms).encode())
         self._lock = threading.RLock()
         self._draw: Callable[[int], int] = system_noise
         self._state = empty_state(cube.counts.size, self.policy)
         self._last = -1  # the account's entry of the last answer in the state
         self._catch_up()
+
+    @property
+    def converted(self) -> str:
+        """What is to be said where the cube counts in another relation than its
+        account, "" where not.
+        """
+        theirs, ours = self.policy.neighbours, self.account.neighbours
+        if theirs == ours:
+            return ""
+        return (
+            f"neighbours = {theirs!r} in the cube file is not the account's relation,"
+            f" {ours!r}: every price is twice that of {theirs!r}. Without the line it"
+            " is often half of that"
+        )
 
     def question(
         self,
@@ -106,40 +131,65 @@ class Answering:
         wanted, missing = positive("length", length), open_unit("delta", delta)
         return Question(text, query, wanted, missing, payer, request)
 
-    def questions(self, wish: Wish, payer: str = "") -> list[Question]:
-        """Return the questions of a wish, one for each value of `by`, with ids a, a#1,
+    def questions(self, wish: Wish, payer: str = "") -> Iterator[Question]:
+        """Yield the questions of a wish, one for each value of `by`, with ids a, a#1,
         ...
         """
         given = wish.question, wish.length, 1.0 - wish.confidence, payer, wish.request
         whole = self.question(*given)
-        if wish.by is None:
-            return [whole]
         names = [one.name for one in self.cube.attributes]
-        if wish.by not in names:
+        if wish.by is not None and wish.by not in names:
             known = ", ".join(names)
             raise ValueError(
                 f"by must be an attribute of the cube ({known}), got {wish.by!r}"
             )
-        axis, found = names.index(wish.by), list[Question]()
-        place = np.indices(self.cube.shape)[axis].reshape(-1)
-        for i, label in enumerate(self.cube.attributes[axis].labels):
-            query = np.where(place == i, whole.query, 0.0)
-            if query.any():
-                text = f"({whole.text}) and {wish.by} = {label}"
-                request = (
-                    f"{wish.request}#{i}" if found and wish.request else wish.request
+        if wish.by is None:
+            return iter([whole])
+        return self._by(whole, names.index(wish.by))
+
+    def _by(self, whole: Question, axis: int) -> Iterator[Question]:
+        """Yield a question about each value of an attribute, made when it is wanted."""
+        one, found = self.cube.attributes[axis], 0
+        shape = (
+            self.cube.shape[:axis],
+            self.cube.shape[axis],
+            self.cube.shape[axis + 1 :],
+        )
+        before, size, behind = math.prod(shape[0]), shape[1], math.prod(shape[2])
+        boxes = whole.query.reshape(before, size, behind)
+        for i, label in enumerate(one.labels):
+            if boxes[:, i].any():
+                query = np.zeros_like(boxes)
+                query[:, i] = boxes[:, i]
+                text, request = (
+                    f"({whole.text}) and {one.name} = {label}",
+                    whole.request,
                 )
-                found.append(replace(whole, text=text, query=query, request=request))
-        return found
+                request = f"{request}#{i}" if found and request else request
+                found += 1
+                query = frozen(query.reshape(-1))
+                yield replace(whole, text=text, query=query, request=request)
 
     def price(self, question: Question, most: Most = None) -> Answer:
         """Return what `ask` would do and charge; nothing is drawn or spent."""
+        return next(self.prices([question], most))
+
+    def prices(
+        self, questions: Iterable[Question], most: Most = None
+    ) -> Iterator[Answer]:
+        """Yield what would be done with each question, and charged, if all before it
+        were asked first; nothing is drawn or spent.
+        """
         with self._lock:
             self._catch_up()
-            would = _answer(self._decided(question, most)[2])
-            spent, history = self._state.spent, self._state.scales.size
-        would = replace(would, estimate=None, interval=None, history=history)
-        return replace(would, spent=spent, left=self.bound - spent)
+            state, left = self._state, self._payable(most)
+        for question in questions:
+            made, cost, offer = self._decided(state, question, left)
+            would = replace(_answer(offer), estimate=None, interval=None)
+            if made.outcome == "fresh":
+                state = state.after(question.query, as_float(made.scale_units), 0.0)
+                left -= cost
+            yield would
 
     def ask(self, question: Question, most: Most = None) -> Answer:
         """Return an answer with a short enough interval, paid with `most` of the
@@ -171,7 +221,8 @@ class Answering:
                 got = f"got {question.request!r}, under which something else was asked"
                 raise ValueError(f"request must be a new id for a new question, {got}")
             return None if drawn is None else _answer(said["offer"], int(drawn, 0))
-        decision, cost, offer = self._decided(question, most)
+        left = self._payable(most)
+        decision, cost, offer = self._decided(self._state, question, left)
         if decision.outcome == "derived":
             return _answer(offer)
         if decision.outcome == "rejected":
@@ -193,18 +244,24 @@ class Answering:
         # paid, and drawn at the next look; or overtaken, to be decided anew
         return None
 
+    def _payable(self, most: Most) -> Fraction:
+        """Return what the payer can still spend."""
+        left = self.account.balance
+        return left if most is None else min(most(), left)
+
     def _decided(
-        self, question: Question, most: Most
+        self, state: State, question: Question, left: Fraction
     ) -> tuple[Decision, Fraction, dict[str, Any]]:
         """Return what is to be done, what the account is charged, and what is offered
         for it.
         """
-        state, history = self._state, self._state.scales.size
-        query, delta, left = question.query, question.delta, self.account.balance
-        left = left if most is None else min(most(), left)
-        spent, cost = state.spent, Fraction(0)
-        reach = float(Fraction(spent) + left / self._factor)
-        limit = min(self.bound, math.nextafter(reach, 0.0))
+        query, delta, history = question.query, question.delta, state.scales.size
+        spent, cost = Fraction(state.spent), Fraction(0)
+        bound = Fraction(self.bound) / self._factor
+        limit = math.nextafter(float(spent + left / self._factor), 0.0)
+        if bound <= Fraction(limit):
+            limit = float(bound)
+            limit = limit if Fraction(limit) <= bound else math.nextafter(limit, 0.0)
         made = decide(state, query, question.length, delta, limit)
         if made.outcome == "fresh":
             if history >= self._most_answers:
@@ -213,31 +270,33 @@ class Answering:
                     " it is full; only what follows from them is answered, at no cost:"
                     " ask for a longer interval"
                 )
-            then = state.spent_after(query, as_float(made.scale_units))
-            cost = max(
-                (Fraction(then) - Fraction(spent)) * self._factor, self._smallest
-            )
+            then = Fraction(state.spent_after(query, as_float(made.scale_units)))
+            cost = max((then - spent) * self._factor, self._smallest)
             if cost <= left:
                 spent, history = then, history + 1
             else:
                 made, cost = made._replace(outcome="rejected", law=None), Fraction(0)
+        whose = self.account.unit.differ_by(self.account.neighbours)
         offer = {
             "question": question.text,
             "outcome": made.outcome,
             "confidence": 1.0 - delta,
+            "cost": float(cost),
+            "epsilon_for": whose,
+            "spent": float(spent * self._factor),
+            "left": float(
+                max(Fraction(self.bound) - spent * self._factor, Fraction(0))
+            ),
+            "left_of": "this cube's bound",
+            "history": history,
         }
-        offer |= {"cost": float(cost), "spent": spent, "left": self.bound - spent}
-        offer |= {"history": history}
         if made.law is None:
             shortest = shortest_affordable(state, query, delta, limit)
             return made, cost, offer | {"affordable": shortest}
         known = float(made.history_weights @ state.scaled_answers)
         half = made.law.half_width(delta)
-        return (
-            made,
-            cost,
-            offer | {"known": known, "share": made.fresh_share, "half": half},
-        )
+        offer |= {"known": known, "share": made.fresh_share, "half": half}
+        return made, cost, offer
 
     def _catch_up(self) -> None:
         """Take in what the account holds since the last look, and draw what was paid
@@ -251,9 +310,8 @@ class Answering:
             if drawn is None:
                 fresh = true_answer(query, self.cube.counts) + self._draw(scale)
                 drawn = self.account.keep(spend.request, hex(fresh))
-            self._state = self._state.after(
-                query, as_float(scale), as_float(int(drawn, 0))
-            )
+            answer = as_float(int(drawn, 0))
+            self._state = self._state.after(query, as_float(scale), answer)
             self._last = spend.sequence
 
 
@@ -271,8 +329,13 @@ def open_answering(cube_file: str | Path, account: Account, **others: Any) -> An
     """Return what answers questions about a cube file, or AccountError."""
     declared = CubeFile.read(cube_file)
     account.require_unit(declared.unit)
-    table = account.check_table(declared.source)
-    policy = Policy(neighbours=declared.neighbours)
+    mark = account.check_table(declared.source)
+    rules, relation = declared.rules, declared.neighbours or account.neighbours
+    policy = Policy(neighbours=relation)
+    account.factor(relation)
+    counts, digest = read(declared.source, declared.attributes, rules)
+    account.check_reading(declared.source, mark, digest)
+    cube, bound = Cube(declared.attributes, counts), declared.bound
     return Answering(
-        declared.cube(), account, declared.bound, policy=policy, table=table, **others
+        cube, account, bound, rules=rules, policy=policy, table=mark, **others
     )

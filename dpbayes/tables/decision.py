@@ -24,7 +24,15 @@ from dpbayes.tables.inference import (
     empty_factor,
     shaped,
 )
-from dpbayes.tables.losses import Losses, no_losses
+from dpbayes.tables.losses import (
+    Groups,
+    Split,
+    all_together,
+    changes_of_groups,
+    largest_change,
+    lost_after,
+    of_new_groups,
+)
 from dpbayes.tables.noise import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
@@ -163,10 +171,17 @@ class Policy:
         check.flag("inference", self.inference)
         check.flag("dropped", self.dropped)
 
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbouring tables differ by one record replaced."""
+        return self.neighbours == RELATIONS[0]
+
 
 @dataclass(frozen=True)
 class State:
-    """What the answers so far have left; `losses` of records, rounded up.
+    """What the answers so far have left: the best estimates' factor over groups of
+    cells, and `lost`, what records of each group, pair of groups or all together have
+    lost, rounded up.
 
     >>> later = empty_state(2, Policy()).after(np.ones(2), 4.0, 12.0)
     >>> later.scaled_answers, later.scales, round(later.spent, 12)
@@ -174,54 +189,97 @@ class State:
     """
 
     policy: Policy
+    groups: Groups
     factor: Factor
     scaled_answers: Array
     scales: Array
-    losses: Losses
+    lost: Array
 
     @property
     def spent(self) -> float:
         """The overall cost so far."""
-        return self.losses.spent
+        return float(self.lost.max())
 
     def after(self, query: Array, scale: float, y: float) -> State:
         """Return the state once `query` has been answered by y with noise of this
         scale.
         """
+        made = self._split(query)
+        row = made.values * made.lengths
         return replace(
             self,
-            factor=self.factor.append(query, scale),
+            groups=made.groups,
+            factor=self._spread(made).append(row, scale),
             scaled_answers=check.frozen(np.append(self.scaled_answers, y / scale)),
             scales=check.frozen(np.append(self.scales, scale)),
-            losses=self.losses.after(query, scale),
+            lost=check.frozen(self._lost_after(made, scale)),
         )
 
     def spent_after(self, query: Array, scale: float) -> float:
         """Return the overall cost once `query` is answered with noise of this scale."""
-        return self.losses.after(query, scale).spent
+        return float(self._lost_after(self._split(query), scale).max())
 
     def known(self, query: Array) -> tuple[float, Array | None]:
         """Return a query's sensitivity, and its noise weights over the history, if it
         has any.
         """
-        S = self.losses.change(coefficients("query", query, self.factor.Z.shape[1]))
+        S = largest_change(self._values(query), self.policy.replaced)
         if S == 0.0:
             raise ValueError(
                 "query must be one that some neighbour changes: its answer is public"
             )
-        return S, self.factor.noise_weights(query) if self.policy.inference else None
+        if not self.policy.inference:
+            return S, None
+        made = self._split(query)
+        return S, self._spread(made).noise_weights(made.values * made.lengths)
+
+    def room(self, query: Array, bound: float) -> float:
+        """Return the largest 1 / scale with which a query can still be answered within
+        a bound.
+        """
+        lost, change = self._changes(self._split(query))
+        left = (bound - lost[change > 0.0]) / change[change > 0.0]
+        return max(float(left.min()), 0.0)
+
+    def _values(self, query: Array) -> Array:
+        """Return the coefficient of each value that a record may take."""
+        cells = self.groups.of_cell.size - self.policy.dropped
+        asked = coefficients("query", query, cells)
+        return np.append(asked, 0.0) if self.policy.dropped else asked
+
+    def _split(self, query: Array) -> Split:
+        return self.groups.split(self._values(query))
+
+    def _spread(self, made: Split) -> Factor:
+        """Return the factor over new groups: in theirs an old one's coordinate is
+        shared out by length.
+        """
+        if made.old.size == self.groups.sizes.size:  # none is new, nor in another place
+            return self.factor
+        before = np.sqrt(self.groups.sizes)[made.old]
+        return replace(
+            self.factor, Z=self.factor.Z[:, made.old] * made.lengths / before
+        )
+
+    def _changes(self, made: Split) -> tuple[Array, Array]:
+        """Return what records have lost so far, and what each changes of the query."""
+        replaced = self.policy.replaced
+        if self.policy.accounting == "sequential":
+            return self.lost, np.array([largest_change(made.values, replaced)])
+        change = changes_of_groups(made.values, replaced)
+        return of_new_groups(self.lost, made.old, replaced), change
+
+    def _lost_after(self, made: Split, scale: float) -> Array:
+        return lost_after(*self._changes(made), scale)
 
 
 def empty_state(cells: int, policy: Policy) -> State:
     """Return the state before the first answer."""
     chosen = check.instance("policy", policy, Policy)
-    factor, none, added = (
-        empty_factor(cells),
-        np.zeros(0),
-        chosen.accounting == "sequential",
-    )
-    losses = no_losses(cells, chosen.neighbours, chosen.dropped, added)
-    return State(chosen, factor, none, none, losses)
+    groups = all_together(check.integer("cells", cells, 1) + chosen.dropped)
+    pairs = chosen.replaced and chosen.accounting == "cells"
+    lost, none = np.zeros((1, 1) if pairs else 1), np.zeros(0)
+    return State(chosen, groups, empty_factor(1), none, none, check.frozen(lost))
 
 
 class Decision(NamedTuple):
@@ -267,7 +325,7 @@ def shortest_affordable(
     """
     _, w0 = state.known(query)
     lengths = [] if w0 is None else [2.0 * NoiseLaw(w0).half_width(delta)]
-    room = state.losses.room(query, bound)
+    room = state.room(query, bound)
     if room >= 1.0 / LARGEST_SCALE:
         scale = max(1.0 / room, SMALLEST_SCALE)
         lengths.append(-2.0 * scale * math.log(delta))

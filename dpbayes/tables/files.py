@@ -56,7 +56,8 @@ from dpbayes.tables.attributes import (
     check_attributes,
 )
 from dpbayes.tables.keys import NAME, NAMES
-from dpbayes.tables.table import Rules, count
+from dpbayes.tables.rules import MISSING_VALUES, Rules
+from dpbayes.tables.table import count
 from dpbayes.tables.units import MOST_KEPT, Unit
 
 MOST_ANSWERS = 1000  # of one cube: the next decision then takes a tenth of a second
@@ -125,6 +126,7 @@ def _attributes(given: Any) -> tuple[Attribute, ...]:
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
+Spelling = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Epsilon = Annotated[Fraction, PlainValidator(_epsilon)]
 Named = Annotated[str, PlainValidator(_name)]
@@ -208,15 +210,27 @@ class CubeFile(Declared):
 
     source: Beside
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    neighbours: Literal["add-or-remove", "replace-one"] = "add-or-remove"
+    neighbours: Literal["add-or-remove", "replace-one"] | None = None
     outside: Literal["refuse", "drop"] = "refuse"
+    missing: Text | None = None
+    missing_values: tuple[Spelling, ...] = Field(MISSING_VALUES, strict=False)
     count: Text | None = None
     attributes: Annotated[Any, PlainValidator(_attributes), Field(alias="attribute")]
 
+    @model_validator(mode="after")
+    def _rules_fit(self) -> CubeFile:
+        self.rules.check(self.attributes)
+        return self
+
+    @property
+    def rules(self) -> Rules:
+        """Which rows count, and how."""
+        missing = self.missing or self.outside
+        return Rules(self.unit, self.outside, missing, self.missing_values, self.count)
+
     def cube(self) -> Cube:
         """Return the counts of the table."""
-        rules = Rules(self.unit, self.outside, count=self.count)
-        return Cube(self.attributes, count(self.source, self.attributes, rules))
+        return Cube(self.attributes, count(self.source, self.attributes, self.rules))
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,73 @@
 
 A record lies in a cell. Where it can be left out of all counts, because rows with
 values that were not declared are dropped, that is a value like any other: a cell in
-which every question has the coefficient 0.
+which every question has the coefficient 0. Cells that no question has told apart are
+looked at together, so that a cube of many cells needs room for few.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes import _validate as check
 from dpbayes.tables.inference import Array
-from dpbayes.tables.units import RELATIONS
 
 MOST_TOLD_APART = 4096  # one float64 for each pair of groups of cells: 128 MiB
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Cells by groups that no question has told apart: number of each cell's group, and
+    size of each group.
+    """
+
+    of_cell: Whole
+    sizes: Whole
+
+    def split(self, values: Array) -> Split:
+        """Return the groups that a query with these coefficients leaves together.
+
+        >>> all_together(3).split(np.array([2.0, 0.0, 2.0]))[1:]
+        (array([0, 0]), array([0., 2.]), array([1.        , 1.41421356]))
+        """
+        different = np.unique(values)
+        keys = self.of_cell * different.size
+        keys += np.searchsorted(different, values)
+        there = np.bincount(keys, minlength=self.sizes.size * different.size)
+        number = np.cumsum(there > 0) - 1
+        of_cell = number[keys]
+        one = np.zeros(int(number[-1]) + 1, dtype=np.int64)
+        one[of_cell] = np.arange(values.size)  # some cell of each group
+        old, sizes = self.of_cell[one], there[there > 0]
+        groups = Groups(check.frozen(of_cell), check.frozen(sizes))
+        return Split(groups, old, values[one], np.sqrt(sizes))
+
+
+class Split(NamedTuple):
+    """New groups; of each the old group that it was part of, its coefficient in the
+    query, and the length of its cells' vector of ones.
+    """
+
+    groups: Groups
+    old: Whole
+    values: Array
+    lengths: Array
+
+
+def all_together(cells: int) -> Groups:
+    """Return one group of all cells."""
+    return Groups(check.frozen(np.zeros(cells, np.int64)), np.array([cells]))
 
 
 def difference(first: Array, second: Array) -> Array:
     """Return |first - second|, never below the exact value.
 
-    >>> float(difference(np.array(1.0), np.array(2.0**-60))) > 1 - 2**-60
+    >>> bool(difference(np.array(1.0), np.array(-(2.0**-60))) > 1.0)
     True
     """
     found = first - second
@@ -31,87 +77,33 @@ def difference(first: Array, second: Array) -> Array:
     return np.where(rest == 0.0, np.abs(found), np.nextafter(np.abs(found), np.inf))
 
 
-@dataclass(frozen=True)
-class Losses:
-    """An upper bound on what each record has lost, or each pair of values a record
-    may take.
+def largest_change(values: Array, replaced: bool) -> float:
+    """Return by how much one record changes a query with these coefficients."""
+    if replaced:
+        return float(difference(values.max(), values.min()))
+    return float(np.abs(values).max())
 
-    `groups` (cells,) numbers the cells that no answer has told apart, with one more
-    cell where records can be `dropped` and one is replaced; `lost` (g,) for a record
-    more or less, (g, g) for one replaced, one number where the largest changes are
-    `added`.
 
-    >>> begun = no_losses(2, "replace-one", dropped=True)
-    >>> query = np.array([100.0, 101.0])
-    >>> begun.change(query), no_losses(2, "replace-one").change(query)
-    (101.0, 1.0)
+def changes_of_groups(values: Array, replaced: bool) -> Array:
+    """Return by how much a record changes a query: of each group, or pair of groups if
+    replaced.
     """
-
-    replaced: bool
-    dropped: bool
-    added: bool
-    groups: NDArray[np.int64]
-    lost: Array
-
-    @property
-    def spent(self) -> float:
-        """The overall cost so far."""
-        return float(self.lost.max())
-
-    def change(self, query: Array) -> float:
-        """Return by how much one record can change a query: its sensitivity."""
-        values = np.unique(self._values(query))
-        if self.replaced:
-            return float(difference(values[-1], values[0]))
-        return float(np.abs(values).max())
-
-    def after(self, query: Array, scale: float) -> Losses:
-        """Return the losses once a query has been answered with noise of this scale."""
-        groups, lost, change = self._told_apart(query)
-        cost = np.nextafter(change / scale, np.inf)
-        lost = np.where(change > 0.0, np.nextafter(lost + cost, np.inf), lost)
-        return replace(self, groups=groups, lost=check.frozen(lost))
-
-    def room(self, query: Array, bound: float) -> float:
-        """Return the largest 1 / scale with which a query can still be answered within
-        a bound.
-        """
-        _, lost, change = self._told_apart(query)
-        left = (bound - lost[change > 0.0]) / change[change > 0.0]
-        return max(float(left.min()), 0.0)
-
-    def _values(self, query: Array) -> Array:
-        """Return the coefficient of each value that a record may take."""
-        return np.append(query, 0.0) if self.replaced and self.dropped else query
-
-    def _told_apart(self, query: Array) -> tuple[NDArray[np.int64], Array, Array]:
-        """Return the groups that also this query does not tell apart, their losses so
-        far, and what a record changes of the query.
-        """
-        if self.added:
-            return self.groups, self.lost, np.array([self.change(query)])
-        values = self._values(query)
-        different, place = np.unique(values, return_inverse=True)
-        keys = self.groups * different.size + place
-        _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-        old, value = self.groups[first], values[first]
-        if not self.replaced:
-            return groups, self.lost[old], np.abs(value)
-        if first.size > MOST_TOLD_APART:
-            raise ValueError(
-                f"questions must tell at most {MOST_TOLD_APART} groups of cells apart"
-                f" where a record is replaced, got {first.size}: ask for coarser ones"
-            )
-        lost = self.lost[np.ix_(old, old)]
-        return groups, lost, difference(value[:, None], value[None, :])
+    if not replaced:
+        return np.asarray(np.abs(values))
+    if values.size > MOST_TOLD_APART:
+        raise ValueError(
+            f"questions must tell at most {MOST_TOLD_APART} groups of cells apart where"
+            f" a record is replaced, got {values.size}: ask for coarser ones"
+        )
+    return difference(values[:, None], values[None, :])
 
 
-def no_losses(
-    cells: int, neighbours: str, dropped: bool = False, added: bool = False
-) -> Losses:
-    """Return the losses before the first answer about a number of cells."""
-    replaced = check.choice("neighbours", neighbours, RELATIONS) == "replace-one"
-    places = check.integer("cells", cells, 1) + (replaced and dropped)
-    lost = np.zeros((1, 1)) if replaced and not added else np.zeros(1)
-    none = np.zeros(places, dtype=np.int64)
-    return Losses(replaced, dropped, added, none, check.frozen(lost))
+def of_new_groups(lost: Array, old: Whole, replaced: bool) -> Array:
+    """Return what each new group, or pair of groups, has lost so far."""
+    return lost[np.ix_(old, old)] if replaced else lost[old]
+
+
+def lost_after(lost: Array, change: Array, scale: float) -> Array:
+    """Return losses, rounded up, after noise of this scale on such changes."""
+    cost = np.nextafter(change / scale, np.inf)
+    return np.where(change > 0.0, np.nextafter(lost + cost, np.inf), lost)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sqlite3
 from dataclasses import asdict, replace
+from fractions import Fraction
 from pathlib import Path
 
 from dpbayes._validate import choice, instance
 from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
-from dpbayes.tables import keys
-from dpbayes.tables.account import SCHEMA, Account, exact
+from dpbayes.tables import keys, notes
+from dpbayes.tables.account import Account
+from dpbayes.tables.entries import SCHEMA, exact
 from dpbayes.tables.keys import AccountError, Witness, connected, witness_file
 from dpbayes.tables.units import RELATIONS, Unit
 
@@ -47,10 +50,9 @@ def create_account(
         account = Account(place, dataset, bound, neighbours, unit, witness)
         terms = {"format": FORMAT, "dataset": dataset, "neighbours": neighbours}
         terms |= {"bound": str(bound), "unit": asdict(unit)}
-        begun = {"table": witness.sign(digest), "path": str(table.absolute())}
-        place.parent.mkdir(parents=True, exist_ok=True)
+        begun = {"table": witness.sign(digest), "path": str(table.resolve())}
         part = place.with_name(f".{place.name}.dpbayes-part")
-        part.unlink(missing_ok=True)
+        _make_room(place, part)
         with connected(part, new=True) as connection:
             connection.execute(SCHEMA)
             account.append(connection, "open", "", terms)
@@ -64,7 +66,7 @@ def create_account(
         finally:
             part.unlink()
         keys.sync_folder(place.parent)
-    leave_note(table, account)
+    notes.leave_note(table, place, dataset)
     return account
 
 
@@ -73,59 +75,65 @@ def open_account(path: str | Path) -> Account:
     whole.
     """
     place = _file_path(path)
-    if not place.is_file():
-        raise AccountError(
-            f"no account at {place.absolute()}; make one: dpbayes account create"
-        )
-    try:
-        with connected(place) as connection:
-            terms = json.loads(
-                connection.execute("SELECT body FROM entries").fetchone()[0]
-            )
-        if terms["format"] != FORMAT:
-            raise ValueError(
-                f"its format is {terms['format']!r}, this version reads {FORMAT}"
-            )
-        dataset, neighbours = keys.dataset_name(terms["dataset"]), terms["neighbours"]
-        bound, unit = exact(terms["bound"]), Unit(**terms["unit"])
-    except (TypeError, KeyError, ValueError) as error:
-        raise AccountError(
-            f"{place} is no account of this version, or damaged: its terms cannot be"
-            f" read ({error}). Where it is an old one, make a new one with what was"
-            " left as its epsilon"
-        ) from error
+    keys.require_file(
+        place,
+        f"no account at {place.absolute()}; make one: dpbayes account create",
+    )
+    with connected(place) as connection:
+        terms = _terms(place, connection)
+    dataset, neighbours, bound, unit = terms
     witness = keys.read_witness(witness_file(dataset))
     if Path(witness.account).resolve() != place.resolve():
         raise AccountError(
             f"the account of data set {dataset!r} is {witness.account}; {place} is a"
             " copy of it. If it was moved on purpose, correct the path in the key file"
         )
+    keys.clear_parts(dataset)
     account = Account(place, dataset, bound, neighbours, unit, witness)
     last = account.entries[-1]
     if last.sequence == keys.FRESH:  # it may have been made without a note
-        leave_note(Path(last.fields["path"]), account)
+        notes.leave_note(Path(last.fields["path"]), place, dataset)
     return account
 
 
-def note_of(table: Path) -> Path:
-    """Return where the note stands that says which account a table has."""
-    return table.with_name(f"{table.name}.dpbayes")
-
-
-def leave_note(table: Path, account: Account) -> str:
-    """Write beside a table which account it has; return where, or why that was not
-    possible.
-    """
-    note = (
-        f"{account.path.absolute()}\nis the account of {table.name}, data set"
-        f" {account.dataset}: all releases and answers are paid there, and no other"
-        " account is made for it.\n"
-    )
+def _terms(
+    place: Path, connection: sqlite3.Connection
+) -> tuple[str, str, Fraction, Unit]:
+    """Return the data set, relation, bound and unit of an account."""
     try:
-        note_of(table).write_text(note, encoding="utf-8")
-    except OSError:
-        return "none: the folder of the table is read-only"
-    return str(note_of(table))
+        (body,) = connection.execute("SELECT body FROM entries").fetchone()
+        terms = json.loads(body)
+        if terms["format"] != FORMAT:
+            raise ValueError(
+                f"its format is {terms['format']!r}, this version reads {FORMAT}"
+            )
+        choice("neighbours", terms["neighbours"], RELATIONS)
+        return (
+            keys.dataset_name(terms["dataset"]),
+            terms["neighbours"],
+            exact(terms["bound"]),
+            Unit(**terms["unit"]),
+        )
+    except (TypeError, KeyError, ValueError, UnicodeDecodeError) as error:
+        raise AccountError(
+            f"{place} is no account of this version, or damaged: its terms cannot be"
+            f" read ({error}). Where it is an old one, make a new one with what was"
+            " left as its epsilon"
+        ) from error
+
+
+def _make_room(place: Path, part: Path) -> None:
+    """Make the folder of a new account, and take away what a crash left there."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        part.touch()
+        part.unlink()
+    except OSError as error:
+        raise AccountError(
+            f"account {place} cannot be made there: {error.strerror}; name a folder"
+            " that can be written"
+        ) from error
 
 
 def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> None:
@@ -137,29 +145,17 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
             f"account {place} exists already: pay from it, or name another file"
         )
     unused = []
-    for folder in {keys.keys_folder(), Path(keys.KNOWN).expanduser()}:
-        for path in folder.glob("*.key"):
-            witness = keys.read_witness(path)
-            named = witness.dataset == dataset and folder == keys.keys_folder()
-            if not named and witness.sign(digest) not in witness.tables:
-                continue
-            if witness.sequence > keys.FRESH or Path(witness.account).exists():
-                what = f"data set {dataset!r}" if named else f"table {table}"
-                told = f"{witness.account} (data set {witness.dataset!r}); pay from it"
-                raise AccountError(f"{what} has an account already: {told}")
-            unused.append(path)
-    if note_of(table).exists():
-        raise AccountError(
-            f"table {table} has an account already, says {note_of(table)}, and its key"
-            " is not here: it is in another folder, of another user, or lost; a second"
-            " account would promise twice as much. If nothing was ever spent there,"
-            " delete the note"
-        )
+    for path, witness, named in notes.owners(dataset, digest):
+        if witness.sequence > keys.FRESH or Path(witness.account).exists():
+            notes.refuse_owned(table, witness, named)
+        unused.append(path)
+    notes.refuse_noted(table)
     for path in unused:
         path.unlink()
 
 
 def _file_path(path: str | Path) -> Path:
+    """Return the path of an account's file; ValueError for what is none."""
     text = str(path)
     if not text.strip() or text.startswith(":") or "\0" in text:
         raise ValueError(f"account must be the path of a file, got {text!r}")

@@ -95,9 +95,10 @@ class Answer:
     """What a question got: `outcome` "derived", "fresh", or "rejected", without an
     estimate.
 
-    `cost` in the account's epsilon; `spent` the cube's overall cost after it, `left` of
-    its bound; `history` how many answers there are then; `affordable` about the
-    shortest length to be had.
+    `cost`, `spent` and `left` are in one epsilon, that of the account, which is for
+    tables that differ by `epsilon_for`: of this answer, of all answers about the cube
+    so far, and what can still be spent of what `left_of` names. `history` is how many
+    answers there are then, `affordable` about the shortest length to be had.
     """
 
     question: str
@@ -106,8 +107,10 @@ class Answer:
     interval: tuple[float, float] | None
     confidence: float
     cost: float
+    epsilon_for: str
     spent: float
     left: float
+    left_of: str
     history: int
     affordable: float | None = None
 

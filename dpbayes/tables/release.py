@@ -26,7 +26,7 @@ from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan
-from dpbayes.tables.table import count
+from dpbayes.tables.table import read
 from dpbayes.tables.units import decimal_text
 
 SCHEMA = "dpbayes.release/5"
@@ -200,7 +200,7 @@ def release_table(
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
-    >>> from dpbayes.tables import Plan, create_account, open_account, read_plan
+    >>> from dpbayes.tables import Plan, count, create_account, open_account, read_plan
     >>> with tempfile.TemporaryDirectory() as name, patch.dict(os.environ, DPBAYES_KEYS=name):
     ...     table, file = Path(name) / "people.csv", Path(name) / "plan.toml"
     ...     _ = table.write_text("health\n" + 40 * "good\n" + 10 * "poor\n")
@@ -232,13 +232,8 @@ def release_table(
     kept = account.result(request, mark)
     repeated = kept is not None
     if kept is None:
-        counts = count(place, plan.attributes, plan.rules, show_values)
-        if not mark.startswith(account.fingerprint(place)):
-            told = (
-                "changed while it was counted; nothing was spent. Give the command"
-                " again when"
-            )
-            raise AccountError(f"table {place} {told} nobody writes to the table")
+        counts, digest = read(place, plan.attributes, plan.rules, show_values)
+        account.check_reading(place, mark, digest)
         n = int(counts.sum()) if plan.records == "public" else 1000
         if n == 0:
             told = "holds no record that the plan counts; look at column and categories"

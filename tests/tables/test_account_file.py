@@ -19,8 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.tables import keys, opening
-from dpbayes.tables.account import SCHEMA, Account, Entry, read_entries
+from dpbayes.tables import keys, notes, opening
+from dpbayes.tables.account import Account
+from dpbayes.tables.entries import SCHEMA, Entry, read_entries
 from dpbayes.tables.keys import (
     FRESH,
     AccountError,
@@ -170,7 +171,8 @@ def interrupted(table, step):
         lambda: create_account(
             table.with_name("clinic.account"), "clinic", 3, table, RECORD
         ),
-        *((opening, name) for name in ("connected", "leave_note", "_refuse_second")),
+        *((opening, name) for name in ("connected", "_refuse_second")),
+        (notes, "leave_note"),
         *((keys, name) for name in ("write_witness", "sync_folder", "file_digest")),
         *((os, "fsync"), (os, "link"), (Account, "append")),
     )

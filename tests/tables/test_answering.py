@@ -339,14 +339,14 @@ def test_intervals_hold_the_truth_as_often_as_promised(kind: str) -> None:
 def test_questions_by_value_share_the_budget(tmp_path: Path) -> None:
     asked = asking(tmp_path)
     wish = Wish(question="2 * (all) - (sex = m)", length=20.0, by="income", request="a")
-    each = asked.questions(wish)
+    each = list(asked.questions(wish))
     assert each[0].text == "(2 * (all) - (sex = m)) and income = 0 to 10"
     assert [one.request for one in each] == ["a", "a#1", "a#2"]
     np.testing.assert_array_equal(each[1].query, [0, 0, 2, 1, 0, 0])
     costs = [asked.ask(one).cost for one in each]
     assert costs[0] > 0
     assert costs[1:] == [0.0, 0.0]
-    assert len(asked.questions(Wish(question="sex = f", length=20.0, by="sex"))) == 1
+    assert len(list(asked.questions(Wish(question="sex = f", length=20.0, by="sex")))) == 1
     with pytest.raises(
         ValueError, match=r"by must be an attribute of the cube \(income, sex\)"
     ):

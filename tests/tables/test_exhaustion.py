@@ -30,7 +30,7 @@ pytest.importorskip("duckdb")
 # The named steps of a release, in their order, and where each is looked up.
 STEPS = (
     ("open_account", releases),
-    ("count", releases),
+    ("read", releases),
     ("rehearse", releases),
     ("reserve", Account),
     ("append", Account),
