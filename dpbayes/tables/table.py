@@ -180,9 +180,10 @@ class _Cells:
         """Return why a table of counts with two rows for one cell is refused."""
         names = (one.labels[i] for one, i in zip(self._attributes, cell, strict=True))
         return (
-            f"is one of several for {', '.join(names)!r}, whose number of records"
-            f" {self._rules.count!r} is: table must have one row for each; add them up,"
-            " or name the other column that tells them apart in columns"
+            f"is not the only one for its cell: the table must have one row for"
+            f" {', '.join(names)!r}, since {self._rules.count!r} is its number of"
+            " records, got several: add them up, or name the other column that tells"
+            " them apart in columns"
         )
 
 
