@@ -104,7 +104,16 @@ def test_stable_form_with_six_terms_is_off_by_less_than_a_rounding(s, t):
         u = d / m
         bracket = (m - mp.mpf(1) / 2) * mp.log(1 - u**2) + 2 * d * mp.atanh(u)
         rest = _six_terms(m) - (_six_terms(m - d) + _six_terms(m + d)) / 2
-        assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 1e-16
+        assert abs((-bracket / 2 + rest) / psi(s, t) - 1) < 2e-17
+
+
+def test_six_terms_of_the_series_at_sixteen():
+    with mp.workdps(50):
+        z = mp.mpf(16)
+        exact = mp.loggamma(z) - (z - mp.mpf(1) / 2) * mp.log(z) + z
+        exact -= mp.log(2 * mp.pi) / 2
+        apart = float(abs(_six_terms(z) / exact - 1))
+    assert apart == pytest.approx(2.7e-16, rel=0.02)
 
 
 @pytest.mark.slow
