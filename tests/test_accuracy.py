@@ -71,6 +71,10 @@ def test_split_keeps_every_record(n, weights):
 def test_split_is_exact_for_whole_shares_and_sums_to_n_for_rounded_ones():
     assert dp.split(100, [0.29, 0.71]).tolist() == [29, 71]
     assert dp.split(300, [0.3, 0.3, 0.4]).tolist() == [90, 90, 120]
+    # Two records are left, for the fractions .9 and .7, not .4.
+    assert dp.split(10, [0.27, 0.34, 0.39]).tolist() == [3, 3, 4]
+    assert dp.split(10, [0.39, 0.34, 0.27]).tolist() == [4, 3, 3]
+    assert dp.split(11, [0.12, 0.33, 0.55]).tolist() == [1, 4, 6]
     for shares in (
         [1 / 3] * 3,
         [0.3333333333] * 3,

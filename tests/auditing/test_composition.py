@@ -47,6 +47,16 @@ def test_releases_against_the_product_written_out(m):
         assert max(written.delta(lower), mirrored.delta(lower)) >= delta * (1 - 1e-2)
 
 
+def test_both_directions_count_where_they_differ():
+    # Only one of the two outcomes that are rarer under P than under Q is rare.
+    p, q = np.log([0.5, 0.499, 0.001]), np.log([0.3, 0.65, 0.05])
+    for pair in (LossPair(p, q), LossPair(q, p)):
+        assert pair.largest_loss() == pytest.approx(np.log(50.0), rel=1e-12)
+        found = composed_epsilon(pair, [1, 2], 1e-3)
+        assert found[0] == pytest.approx(np.log((0.05 - 1e-3) / 0.001), abs=2 * GRID)
+        assert found[0] < found[1] <= 2.0 * pair.largest_loss()
+
+
 @pytest.mark.parametrize("name", ["geometric", "ilapMech", "expMech-smooth"])
 @pytest.mark.parametrize("epsilon", [0.1, 0.9, 30.0])
 def test_the_dominating_pair_lies_above_every_pair_and_loses_no_more(name, epsilon):

@@ -128,10 +128,34 @@ def test_the_mechanism_conforms(spec, options, k):
     assert complaints(settings(spec, k, options), checks) == []
 
 
-@pytest.mark.slow
+DRAWN = [name for name, spec in DECLARED.items() if own(spec(1.0), Draws)]
+
+
 @pytest.mark.parametrize(
-    "name", [name for name, spec in DECLARED.items() if own(spec(1.0), Draws)]
+    ("name", "k"),
+    # At three categories the geometric one has no law, the optimal one no quick one.
+    [(name, 2) for name in DRAWN]
+    + [(name, 3) for name in DRAWN if name not in ("geometric", "optimal")],
 )
+def test_a_few_draws_tell_half_and_twice_the_epsilon_apart(name, k):
+    """Every mechanism that can be released: its own sampler against its own law."""
+    prior, bits = np.ones(k), SeededBits(5)
+    cheap = makes_a_draw_cheaply(DECLARED[name](1.0))
+    x = np.array([40, 35, 30][:k]) if cheap and name != "optimal" else np.full(k, 3)
+    mechanism = DECLARED[name](2.0 if cheap else 4.0)
+    sampler = own(mechanism, Draws)
+    draws = np.array(
+        [sampler.draw(x, prior, bits)[1] for _ in range(800 if cheap else 300)]
+    )
+    right, *wrong = (
+        misfit(draws, replace(mechanism, epsilon=epsilon).law(x, prior).probability)
+        for epsilon in mechanism.epsilon * np.array([1.0, 0.5, 2.0])
+    )
+    assert right <= ALPHA_LIMIT < min(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRAWN)
 def test_the_draws_tell_a_wrong_scale_apart(name):
     usual = settings(DECLARED[name], 2)
     mechanism, x, prior = usual.mechanism, np.array([150, 150]), np.ones(2)
