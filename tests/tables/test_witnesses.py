@@ -57,7 +57,10 @@ def test_what_a_history_has_lost_is_rounded_up(accounting: str) -> None:
     for scale in rng.uniform(3.0, 300.0, 60):
         query = np.array([3.0, 1.0])  # the first cell changes an answer most
         state = state.after(query, float(scale), 0.0)
-        exact += Fraction(3) / Fraction(float(scale))
+        one = Fraction(3) / Fraction(float(scale))
+        alone = empty_state(2, Policy()).spent_after(query, float(scale))
+        assert Fraction(alone) >= one
+        exact += one
         assert Fraction(state.spent) >= exact
     assert state.spent == pytest.approx(float(exact), rel=1e-12)
 
