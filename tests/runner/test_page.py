@@ -21,7 +21,8 @@ from tests.tiny_notebooks import code, markdown, notebook, write_tiny
 PLOT = """from matplotlib.figure import Figure
 figure = Figure()
 figure.subplots().plot([1, n])
-record.figure("line", figure, alt="A rising line.", caption=f"Up to $n$ = {n}.")"""
+record.figure("line", figure, alt="A rising line.", caption=f"Up to $n$ = {n}.")
+record.check("even", "Twice a whole number is even.", 2 * n % 2 == 0)"""
 VALUES = {"n": 7, "label": "a-b"}
 
 
@@ -47,26 +48,63 @@ def cells(root: Path, *more: dict[str, Any]) -> list[dict[str, Any]]:
     return list(page(made, "part/tiny", ["squares.csv", "line.svg"])["cells"])
 
 
-def test_claims_and_figure_stand_below_the_title(ran: Path) -> None:
-    title, claims, figure, *rest, again = cells(ran)
-    assert title["source"] == "# What is twice n?"
-    assert (
-        "- No longer so with these parameters: There are 7 records" in claims["source"]
+def by_id(shown: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {one["id"]: one for one in shown}
+
+
+def test_a_page_is_question_findings_figure_and_the_rest_folded(ran: Path) -> None:
+    shown = cells(
+        ran,
+        markdown("## The formula\n\nTwice."),
+        {**markdown("Because two is two."), "metadata": {"tags": ["why"]}},
+        markdown("## What it does not show\n\nThe rest. Try `n = 8`."),
     )
-    assert figure["metadata"]["mystnb"] == {
+    heads = [
+        one["source"].splitlines()[0][:23]
+        for one in shown
+        if one["cell_type"] == "markdown" and "span" not in one["source"]
+    ]
+    assert heads == [
+        "# What is twice n?", ":::{div} claims", "Because two is two.",
+        "## What it does not show"[:23], "## Change it", "## How it was computed"[:23],
+        "### The formula", "## Checks", "## Files",
+    ]  # fmt: skip
+    known = by_id(shown)
+    words = "No longer so with these parameters: There are 7 records"
+    assert words in known["claims"]["source"]
+    assert known["fig-tiny"]["metadata"]["mystnb"] == {
         "figure": {"name": "fig-tiny", "caption": "Up to $n$ = 7."},
         "image": {"alt": "A rising line."},
     }
-    assert all("hide-input" in one["metadata"]["tags"] for one in rest)
-    kept = [output for one in rest for output in one["outputs"]]
-    assert [one["metadata"].get("dpbayes", {}) for one in kept] == [
-        {"table": "squares"},
-        {},
+    assert shown.index(known["fig-tiny"]) == 2
+    assert "dpbayes run part/tiny -p n=8" in known["change"]["source"]
+    assert '| `label` | `"a-b"` | a word |' in known["change"]["source"]
+    assert "✓" in known["checks"]["source"]
+    assert "{download}`squares.csv <tiny/squares.csv>`" in known["files"]["source"]
+    tables = [
+        one["metadata"]["dpbayes"]
+        for cell in shown
+        for one in cell.get("outputs", [])
+        if "table" in one["metadata"].get("dpbayes", {})
     ]
-    for words in ("dpbayes run part/tiny --output rerun",
-                  '| `label` | `"a-b"` | a word |',
-                  "{download}`squares.csv <tiny/squares.csv>`"):  # fmt: skip
-        assert words in again["source"]
+    assert [one["table"] for one in tables] == ["squares"]
+
+
+def test_the_command_that_changes_something_is_tried_before_it_is_proposed(
+    ran: Path,
+) -> None:
+    command = by_id(cells(ran))["change"]["source"]
+    assert "dpbayes run part/tiny -p n=6" in command  # no text proposes one
+    for wrong in ("Try `n = 3`.", "Try `m = 4`.", "Try `n = -1`."):
+        assert "-p n=6" in by_id(cells(ran, markdown(wrong)))["change"]["source"]
+
+
+def test_a_number_has_an_anchor_where_it_is_kept(ran: Path) -> None:
+    shown = cells(ran)
+    anchors = [one for one in shown if '<span id="at-double">' in one["source"]]
+    assert len(anchors) == 1
+    below = shown[shown.index(anchors[0]) + 1]
+    assert 'record.number("double"' in below["source"]
 
 
 def test_tables_that_the_page_sets_and_further_figures_have_their_place(
@@ -100,7 +138,9 @@ def test_tables_that_the_page_sets_and_further_figures_have_their_place(
     names = [
         one["metadata"].get("mystnb", {}).get("figure", {}).get("name") for one in shown
     ]
-    assert [place for place, name in enumerate(names) if name] == [2, len(shown) - 3]
+    places = [place for place, name in enumerate(names) if name]
+    assert places[0] == 2
+    assert shown[places[1] + 1]["source"] == "The end."
 
 
 def test_without_a_figure_the_first_table_leads(ran: Path) -> None:
@@ -111,7 +151,7 @@ def test_without_a_figure_the_first_table_leads(ran: Path) -> None:
     shown = page(made, "part/tiny", [])["cells"]
     assert shown[2]["outputs"][0]["metadata"] == {"dpbayes": {"table": "squares"}}
     bare = page(notebook(code("1 + 1")), "part/x", [])["cells"]
-    assert [one["cell_type"] for one in bare] == ["markdown", "code", "markdown"]
+    assert [one["cell_type"] for one in bare] == ["markdown"] * 3 + ["code", "markdown"]
 
 
 def test_a_rerun_stands_beside_the_book(
@@ -128,10 +168,12 @@ def test_a_rerun_stands_beside_the_book(
     (ran / "reference" / "part" / "tiny.json").write_text(json.dumps(known))
     made = rerun_page(ran / "part" / "tiny", "part/tiny", own)
     assert made.startswith("<!DOCTYPE html>")
-    order = ["What is twice n?", "No longer so with these", "<svg", "beside the book"]
+    order = [
+        "What is twice n?", "No longer so with these", "<svg", "beside the book",
+        "<summary>How it was computed</summary>", "<summary>Checks</summary>",
+    ]  # fmt: skip
     places = [made.index(one) for one in order]
     assert places == sorted(places)
-    assert made.index("<summary>Code</summary>") > places[-1]
     for name, there, here in (
         ("double", "6", "14"),
         ("n", "3", "7"),
@@ -144,7 +186,8 @@ def test_a_rerun_stands_beside_the_book(
 
 LINKS = (
     "By [`floor` it falls](#thm-floor), [one](#fig-one),"
-    " [D](../documents/D-fig5.ipynb), [how](../../book/chapters/publish.md) and [there](https://a.b/c.md)."
+    " [D](../documents/D-fig5.ipynb), [how](../../book/chapters/publish.md)"
+    " and [there](https://a.b/c.md)."
 )
 
 
@@ -167,5 +210,5 @@ def test_a_rerun_has_no_links_that_only_the_book_can_follow() -> None:
 
 def test_what_the_text_proposes_is_what_the_command_changes(ran: Path) -> None:
     advice = 'Try `n = 20` and\n`label = "b c"`, not `k = 2`.'
-    again = cells(ran, markdown(advice))[-1]["source"]
-    assert "dpbayes run part/tiny -p n=20 -p 'label=b c' --output rerun" in again
+    change = by_id(cells(ran, markdown(advice)))["change"]["source"]
+    assert "dpbayes run part/tiny -p n=20 -p 'label=b c'\n" in change

@@ -26,6 +26,7 @@ from dpbook import (
     options,
     pages,
     quotes,
+    results,
     search,
     source,
 )
@@ -36,7 +37,8 @@ DIRECTIVES = {
     "source": source.Listed, "mechanism-options": options.MechanismOptions,
     **dict.fromkeys(board.NAMES, board.FromClaims),
 }  # fmt: skip
-ROLES = {"result": quotes.Quote, "claim": quotes.Quote, "explore": explorer.Explore}
+ROLES = {"result": quotes.Quote, "claim": quotes.Quote, "evidence": quotes.Quote,
+         "explore": explorer.Explore}  # fmt: skip
 FIGURE = (HTML5Translator.visit_figure, HTML5Translator.depart_figure)
 WRITERS = 1 + (os.cpu_count() or 2)  # of pages; one resolves references
 
@@ -67,6 +69,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (mathml.visit, None), (mathml.visit, None))
     app.add_node(figures.Unnumbered, html=FIGURE)
     app.add_post_transform(figures.InlineFigures)
+    app.add_node(results.Fold, html=(results.open_fold, results.close_fold))
+    app.add_node(results.Sourced, html=(results.open_source, results.close_source))
+    app.add_post_transform(results.Folds)
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive)
     for name, role in ROLES.items():

@@ -2,8 +2,9 @@
 
 ``{result}`documents/D-fig5::crossover:.1f` `` is a number with its format, which may
 end in ``up`` or ``down`` for a bound; ``{claim}`documents/D-fig5::ahead` `` is a
-sentence. A notebook's own page may leave out its name. What is missing or does not hold
-stops a strict build. A table::
+sentence, and ``{evidence}`documents/D-fig5::ahead` `` a mark that links to it where the
+page says it in its own words. A notebook's own page may leave out its name. What is
+missing or does not hold stops a strict build. A table::
 
     :::{result-table} documents/D-fig5::means
     :name: tab-growth
@@ -27,38 +28,60 @@ from docutils.statemachine import StringList
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from dpbayes.figures.typeset import cell, formatted
+from dpbayes.figures.typeset import cell, formatted, without_roles
 from dpbayes.record import read_json
+from dpbook.results import Sourced
 
+GIVEN = "given.json"  # the settings of numbers
 MARKS = re.compile(r"([\\`*_{}\[\]<>|$~^])")
 NUMBER = re.compile(r"–|∞|−?\d[^*=<>]*")  # a formatted cell; a formula is none
 
 
 class Quote(SphinxRole):
-    """A recorded number in the format after the last colon, or the sentence of a
-    claim."""
+    """A recorded number in the format after the last colon, the sentence of a claim, or
+    a mark that links to the claim that a paragraph rests on."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return what is quoted; what is missing or does not hold is an error."""
         inliner: Any = self.inliner
         try:
             name, key = split(self.text, self.env)
-            if self.name == "claim":
-                made = recorded(self.env, name, "claims.json", key)
-                if not made["holds"]:
-                    raise ValueError(f"the claim does not hold: {made['sentence']}")
-                holder = nodes.inline("", "", classes=["quoted-claim"])
-                children, messages = inliner.parse(
-                    made["sentence"], self.lineno, None, holder
-                )
-                holder += children
-                return [holder], messages
-            key, _, form = key.partition(":")
-            shown = formatted(recorded(self.env, name, "numbers.json", key), form)
-            return [nodes.inline(shown, shown, classes=["result"])], []
+            if self.name == "result":
+                return [self.number(name, key)], []
+            made = recorded(self.env, name, "claims.json", key)
+            if not made["holds"]:
+                raise ValueError(f"the claim does not hold: {made['sentence']}")
+            given = made.get("given", "")
+            if self.name == "evidence":
+                setting = f"{without_roles(made['sentence'])} {given}".strip()
+                mark = nodes.superscript("", "∴")
+                return [sourced(name, "claims", setting, "evidence", mark)], []
+            holder = nodes.inline("", "", classes=["quoted-claim"])
+            children, messages = inliner.parse(
+                made["sentence"], self.lineno, None, holder
+            )
+            holder += children
+            return [holder], messages
         except ValueError as error:
             problem = f"{self.name} {self.text!r}: {error}"
             return [], [inliner.reporter.error(problem, line=self.lineno)]
+
+    def number(self, name: str, key: str) -> nodes.Node:
+        """Return a number with its setting, a link to the cell that computed it."""
+        key, _, form = key.partition(":")
+        shown = formatted(recorded(self.env, name, "numbers.json", key), form)
+        given = read_json(result_file(self.env, name, "numbers.json").parent / GIVEN)
+        setting = given.get(key, "")
+        return sourced(name, f"at-{key}", setting, "result", nodes.Text(shown))
+
+
+def sourced(
+    name: str, anchor: str, setting: str, kind: str, child: nodes.Node
+) -> Sourced:
+    """Return what stands on a page for something that a notebook recorded."""
+    node = Sourced(notebook=name, anchor=anchor, setting=setting, classes=[kind])
+    node += child
+    return node
 
 
 def split(text: str, env: BuildEnvironment) -> tuple[str, str]:
@@ -150,7 +173,8 @@ class ResultTable(SphinxDirective):
         text = [
             f":::{{table}} {' '.join(self.content)}",
             f":class: result-table {self.options.get('class', '')}",
-            *[f":name: {self.options['name']}" for _ in range("name" in self.options)], "",
+            *[f":name: {self.options['name']}" for _ in range("name" in self.options)],
+            "",
             *(f"| {' | '.join(line)} |" for line in lines), ":::", "",
             f"All digits: {{download}}`{stem}.csv </results/{name}/{stem}.csv>`",
         ]  # fmt: skip
