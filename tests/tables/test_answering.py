@@ -346,7 +346,9 @@ def test_questions_by_value_share_the_budget(tmp_path: Path) -> None:
     costs = [asked.ask(one).cost for one in each]
     assert costs[0] > 0
     assert costs[1:] == [0.0, 0.0]
-    assert len(list(asked.questions(Wish(question="sex = f", length=20.0, by="sex")))) == 1
+    assert (
+        len(list(asked.questions(Wish(question="sex = f", length=20.0, by="sex")))) == 1
+    )
     with pytest.raises(
         ValueError, match=r"by must be an attribute of the cube \(income, sex\)"
     ):
