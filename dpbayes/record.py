@@ -209,7 +209,7 @@ def figure(
     """
     if alt is not None and (not isinstance(alt, str) or not alt.strip()):
         raise ValueError(f"alt must say what the figure shows, got {alt!r}")
-    from dpbayes.figures.alternative import alternative_text
+    from dpbayes.figures.alternative import alternative_text, headline
     from dpbayes.figures.theme import png_bytes, svg_bytes
 
     spoken = typeset(alternative_text(figure) if alt is None else alt)
@@ -218,8 +218,7 @@ def figure(
     stem, first = run.name.rpartition("/")[2], next(iter(run.kept["figures"]))
     label = f"fig-{stem}" if name == first else f"fig-{stem}-{name}"
     words = {"name": name, "label": label, "alt": spoken, "caption": typeset(caption)}
-    titles = (axes.get_title("left") or axes.get_title() for axes in figure.axes)
-    title = next(filter(None, titles), name)
+    title = headline(figure) or name
     svg = _with_words(svg_bytes(figure, salt=f"{run.name}/{name}"), title, spoken)
     _save(f"{name}.svg", svg)
     _save(f"{name}.png", png_bytes(figure, spoken))

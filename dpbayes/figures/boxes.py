@@ -1,132 +1,112 @@
-"""Laws of a distance as boxes of five exact numbers, beside points of a printed box
-plot.
-"""
+"""Boxes of laws: five exact numbers, drawn beside boxes of drawn samples."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from seaborn.categorical import BoxPlotContainer
 
-from dpbayes.figures._labels import dark
-from dpbayes.figures.language import styles
-from dpbayes.figures.theme import HOLLOW, WIDTH, new_panels, titled
+from dpbayes.figures.language import palette
+from dpbayes.figures.theme import LETTER
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Ranks of the five numbers of a box: its ends, its quartiles and its median."""
+"""Ranks of the five numbers of a law's box: its ends, its quartiles and its median."""
+READ = "read off the printed figure"
 
 
-@dataclass(frozen=True)
-class Box:
-    """One mechanism's boxes: `five`, shape (groups, 5), ends, quartiles and median,
-    increasing.
-
-    `read` holds points of a printed box plot as (number of the group, value, standard
-    error).
-    """
-
-    label: str
-    five: ArrayLike
-    read: Sequence[tuple[float, float, float]] = ()
-
-
-def boxes(
-    xlabel: str,
-    ylabel: str,
+def exact_boxes(
+    axes: Axes,
     groups: Sequence[str],
-    panels: Mapping[str, Sequence[Box]],
-    ends: str = "5% to 95%",
-) -> tuple[Figure, str]:
-    """Draw the mechanisms side by side in every group, a panel below the other for each
-    title.
+    fives: Mapping[str, ArrayLike],
+    runs: int = 0,
+    read: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
+) -> None:
+    """Draw boxes of five numbers by ``Axes.bxp``, mechanisms side by side in each group.
 
-    A thin bar reaches from end to end (`ends` says what these are), a thick one over
-    the middle half, the gap in it is the median; circles are points of a printed
-    figure.
+    `fives` maps a name to shape (groups, 5): ends, quartiles and median, increasing.
+    With `runs` the boxes are notched as those of so many runs: the notch is the median
+    ± 1.57 interquartile ranges / √runs. `read` maps a name to points of a printed box
+    plot: (number of the group, value, standard error).
     """
-    figure, rows = new_panels(
-        len(panels),
-        1,
-        WIDTH,
-        1.3 + (2.7 if len(panels) < 3 else 2.0) * len(panels),
-        sharex=True,
-    )
-    looks = styles(one.label for many in panels.values() for one in many)
-    for (axes,), (title, many) in zip(rows, panels.items(), strict=True):
-        room = 0.8 / len(many)
-        for place, one in enumerate(many):
-            _draw(
-                axes, one, looks[one.label], (place - (len(many) - 1) / 2) * room, room
-            )
-        titled(axes, title)
-        axes.set(ylabel=ylabel, xlim=(-0.6, len(groups) - 0.4))
-        axes.set_ylim(bottom=0.0)
-        axes.set_xticks(
-            range(len(groups)), groups, rotation=90 if len(groups) > 10 else 0
+    colors, room = palette(fives), 0.84 / len(fives)
+    for place, (name, five) in enumerate(fives.items()):
+        shift, color = (place - (len(fives) - 1) / 2) * room, colors[name]
+        stats = [_stats(numbers, runs) for numbers in np.asarray(five)]
+        edge: dict[str, Any] = {"color": color, "linewidth": 0.8}
+        made = axes.bxp(
+            stats,
+            positions=np.arange(len(stats)) + shift,
+            widths=0.9 * room,
+            shownotches=runs > 0,
+            showfliers=False,
+            showcaps=False,
+            manage_ticks=False,
+            patch_artist=True,
+            boxprops={"facecolor": f"{color}59", "edgecolor": color, "linewidth": 0.8},
+            whiskerprops=edge,
+            medianprops={"color": color, "linewidth": 1.6},
         )
-        axes.grid(False, axis="x")
-    rows[-1][0].set_xlabel(xlabel)
-    _legend(
-        figure, looks, ends, any(one.read for many in panels.values() for one in many)
-    )
-    return figure, _describe(ylabel, groups, panels)
+        axes.add_container(BoxPlotContainer(made))
+        (handle,) = axes.plot([], [], "s", color=color, alpha=0.6, label=name)
+        handle.set_markersize(6.0)
+        if points := (read or {}).get(name):
+            x, y, error = np.array(points, dtype=np.float64).T
+            axes.errorbar(x + shift, y, error, ls="none", color="0.25", lw=0.8)
+            axes.plot(x + shift, y, **_circle(color), label=f"_{name}, {READ}")
+    if read and any(read.values()):
+        axes.add_line(Line2D([], [], **_circle("0.25"), label=READ))
+    inches = axes.bbox.width / axes.figure.dpi
+    crowded = LETTER * (sum(map(len, groups)) + len(groups)) > inches
+    step = -(-int(len(groups) * 0.14) // max(int(inches), 1)) or 1 if crowded else 1
+    places = range(0, len(groups), step)
+    written = [groups[place] for place in places]
+    axes.set_xticks(places, written, rotation=90 if crowded else 0)
+    axes.set(xlim=(-0.6, len(groups) - 0.4), ylim=(0.0, None))
+    axes.grid(visible=False, axis="x")
 
 
-def _draw(
-    axes: Axes, one: Box, look: Mapping[str, Any], shift: float, room: float
-) -> None:
-    low, lower, middle, upper, high = np.asarray(one.five).T
-    at = np.arange(low.size) + shift
-    color = str(look["color"])
-    wide = min(
-        18.0, 220.0 * room / low.size
-    )  # points: three quarters of the room there is
-    axes.vlines(at, low, high, color=color, linewidth=1.0)
-    axes.vlines(at, lower, upper, color=color, linewidth=wide, alpha=0.5)
-    axes.hlines(
-        middle, at - 0.4 * room, at + 0.4 * room, color=dark(color), linewidth=1.6
-    )
-    if one.read:
-        group, value, error = np.array(one.read, dtype=np.float64).T
-        circle = {
-            "color": color,
-            "linestyle": "none",
-            **HOLLOW,
-            "markersize": 3.5,
-            "zorder": 5,
-        }
-        axes.errorbar(group + shift, value, error, elinewidth=0.8, **circle)
+def drawn_boxes(axes: Axes, runs: Any, **columns: Any) -> None:
+    """Draw the notched boxes of simulated runs by ``sns.boxplot``.
+
+    `runs` is tidy, a row for each run; `columns` are seaborn's x, y and hue.
+    """
+    look: dict[str, Any] = {
+        "notch": True,
+        "fliersize": 0.0,
+        "linewidth": 0.8,
+        "saturation": 1.0,
+    }
+    look |= {
+        "palette": palette(runs[columns["hue"]].unique()),
+        "boxprops": {"alpha": 0.6},
+    }
+    with warnings.catch_warnings():  # seaborn 0.13 under matplotlib 3.11
+        warnings.filterwarnings("ignore", "vert: bool was deprecated")
+        sns.boxplot(runs, **columns, **look, ax=axes)
+    axes.set_ylim(bottom=0.0)
 
 
-def _legend(
-    figure: Figure, looks: Mapping[str, Mapping[str, Any]], ends: str, read: bool
-) -> None:
-    handles = [Line2D([], [], color=look["color"], linewidth=5.0, alpha=0.5, label=label)
-               for label, look in looks.items()]  # fmt: skip
-    handles.append(Line2D([], [], color="0.35", linewidth=1.0, label=f"thin: {ends}"))
-    if read:
-        circle = {"color": "0.35", "linestyle": "none", **HOLLOW, "markersize": 3.5}
-        handles.append(Line2D([], [], label="read off the printed figure", **circle))
-    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False)
+def _circle(color: str) -> dict[str, Any]:
+    look = {"markerfacecolor": "white", "markersize": 2.8, "markeredgewidth": 0.8}
+    return {"marker": "o", "linestyle": "none", "color": color, "zorder": 4, **look}
 
 
-def _describe(
-    ylabel: str, groups: Sequence[str], panels: Mapping[str, Sequence[Box]]
-) -> str:
-    sentences = [f"Boxes of {ylabel}, one for each mechanism and group."]
-    for title, many in panels.items():
-        sentences += [f"Panel: {title}."] if title else []
-        for one in many:
-            # no minus zero
-            medians: NDArray[np.float64] = np.asarray(one.five)[:, 2] + 0.0
-            ends = (
-                f"{medians[0]:.3g} at {groups[0]} and {medians[-1]:.3g} at {groups[-1]}"
-            )
-            sentences.append(f"{one.label}: median {ends}.")
-    return " ".join(sentences)
+def _stats(five: ArrayLike, runs: int) -> dict[str, float]:
+    low, lower, middle, upper, high = map(float, np.asarray(five))
+    reach = 1.57 * (upper - lower) / np.sqrt(max(runs, 1))
+    return {
+        "whislo": low,
+        "q1": lower,
+        "med": middle,
+        "q3": upper,
+        "whishi": high,
+        "cilo": middle - reach,
+        "cihi": middle + reach,
+    }

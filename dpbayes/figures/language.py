@@ -93,6 +93,32 @@ def series_style(index: int) -> dict[str, Any]:
     }
 
 
+def palette(labels: Iterable[str]) -> dict[str, str]:
+    """Return the colour of each label, as seaborn's `palette`.
+
+    >>> palette(["geometric"])
+    {'geometric': '#029E73'}
+    """
+    return {label: look["color"] for label, look in styles(labels).items()}
+
+
+def markers(labels: Iterable[str]) -> dict[str, str]:
+    """Return the marker of each label, as seaborn's `markers`."""
+    return {label: look["marker"] for label, look in styles(labels).items()}
+
+
+def dashes(labels: Iterable[str]) -> dict[str, str | tuple[float, ...]]:
+    """Return the dash of each label, as seaborn's `dashes`."""
+    found = {label: look["linestyle"] for label, look in styles(labels).items()}
+    return {label: "" if one == SOLID else one[1] for label, one in found.items()}
+
+
+def look(labels: Iterable[str]) -> dict[str, Any]:
+    """Return `palette` and `dashes` of curves, for ``sns.lineplot(..., **look(names))``."""
+    names = list(labels)
+    return {"palette": palette(names), "dashes": dashes(names)}
+
+
 def _variant(name: str, label: str, kin: list[str]) -> dict[str, Any]:
     own = LOOKS[name].style()
     if ALIASES.get(label, label) == name or len(kin) == 1:

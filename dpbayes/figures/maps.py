@@ -1,142 +1,64 @@
-"""Who wins where: one coloured cell for each pair of settings, one panel for each
-epsilon.
-"""
+"""Who wins where: a heat map with one colour and one marker for each winner."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch, PathPatch
-from matplotlib.path import Path
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.colors import ListedColormap, to_rgb
+from numpy.typing import ArrayLike
 
-from dpbayes.figures.language import LOOKS, mechanism_of, series_style
-from dpbayes.figures.theme import WIDTH, new_panels, plain_decades
-
-HATCHES = ("", "////", "....", "xx")  # of what is not a mechanism
+from dpbayes.figures.language import markers, palette
+from dpbayes.figures.theme import LETTER, plain
 
 
-@dataclass(frozen=True)
-class MapPanel:
-    """The winner's number in each cell, shape (rows, columns), under a title."""
-
-    index: ArrayLike
-    title: str = ""
-
-
-def maps(
-    xlabel: str,
-    ylabel: str,
-    columns: ArrayLike,
-    rows: ArrayLike,
-    labels: Sequence[str],
-    panels: Sequence[MapPanel],
-    xscale: str = "log",
-    yscale: str = "linear",
-) -> tuple[Figure, str]:
-    """Draw one map a panel, two panels side by side; colour and hatching name the
-    winner.
-
-    `columns` (c,) and `rows` (r,) are the increasing settings of the cells, `labels`
-    the names that the numbers in each panel's `index` (r, c) stand for.
-    """
-    x, y = (np.asarray(values, dtype=np.float64) for values in (columns, rows))
-    down = (len(panels) + 1) // 2
-    figure, axes = new_panels(down, min(2, len(panels)), WIDTH, 0.7 + 2.4 * down)
-    grid = [one for row in axes for one in row]
-    for one, panel in zip(grid, panels, strict=False):
-        _draw(one, x, y, np.asarray(panel.index), labels, (xscale, yscale))
-        one.set(title=panel.title, xlabel=xlabel, ylabel=ylabel)
-    for empty in grid[len(panels) :]:
-        empty.set_axis_off()
-    used = np.unique(
-        np.concatenate([np.ravel(panel.index) for panel in panels])
-    ).tolist()
-    handles = [Patch(**_fill(labels, number), label=labels[number]) for number in used]
-    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False)
-    return figure, _describe(xlabel, ylabel, x, y, labels, panels)
-
-
-def _edges(values: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
-    at = np.log(values) if scale == "log" else values
-    middle = 0.5 * (at[1:] + at[:-1])
-    ends = np.concatenate(
-        ([1.5 * at[0] - 0.5 * at[1]], middle, [1.5 * at[-1] - 0.5 * at[-2]])
-    )
-    return np.asarray(np.exp(ends) if scale == "log" else ends)
-
-
-def _draw(
+def winners(
     axes: Axes,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    index: NDArray[np.int64],
-    labels: Sequence[str],
-    scales: tuple[str, str],
+    index: ArrayLike,
+    rows: ArrayLike,
+    columns: ArrayLike,
+    names: Sequence[str],
 ) -> None:
-    xe, ye = _edges(x, scales[0]), _edges(y, scales[1])
-    axes.set(xscale=scales[0], yscale=scales[1], xlim=xe[[0, -1]], ylim=ye[[0, -1]])
-    for number in np.unique(index):
-        region = Path.make_compound_path(*runs(index == number, xe, ye))
-        axes.add_patch(PathPatch(region, **_fill(labels, int(number))))
-    for which in "xy":
-        plain_decades(axes, which)
-    axes.grid(False)
+    """Draw a map of winners: `index`, shape (rows, columns), are numbers of `names`.
+
+    `rows` (from below) and `columns` are the increasing settings of the cells. Each
+    winner has its tint, and its marker in the cells, so that grey shows it as well.
+    """
+    frame = pd.DataFrame(np.asarray(index), index=rows, columns=columns)
+    colors, shapes = palette(names), markers(names)
+    tints = [tuple(0.5 + 0.5 * part for part in to_rgb(c)) for c in colors.values()]
+    scale = {"cmap": ListedColormap(tints), "vmin": -0.5, "vmax": len(names) - 0.5}
+    sns.heatmap(frame, cbar=False, ax=axes, **scale)
+    axes.invert_yaxis()
+    for number, (name, tint) in enumerate(zip(names, tints, strict=True)):
+        at, across = np.nonzero(frame.to_numpy() == number)
+        if at.size:
+            axes.plot([], [], "s", color=tint, ms=7, label=name)
+            kept = (at + across) % 2 == 0 if frame.size > 100 else slice(None)
+            axes.scatter(
+                across[kept] + 0.5,
+                at[kept] + 0.5,
+                s=min(14.0, 900.0 / frame.size**0.75),
+                marker=shapes[name],
+                color=colors[name],
+                linewidths=0,
+                label="_",
+            )
+    _label(axes, frame)
 
 
-def runs(
-    won: NDArray[np.bool_], xe: NDArray[np.float64], ye: NDArray[np.float64]
-) -> Iterator[Path]:
-    """Yield one rectangle for each run of neighbouring cells in a row."""
-    for i, row in enumerate(won):
-        turns = np.flatnonzero(
-            np.diff(np.concatenate(([False], row, [False])).astype(int))
-        )
-        for first, last in turns.reshape(-1, 2):
-            corners = [(xe[first], ye[i]), (xe[last], ye[i])]
-            corners += [
-                (xe[last], ye[i + 1]),
-                (xe[first], ye[i + 1]),
-                (xe[first], ye[i]),
-            ]
-            yield Path(corners, closed=True)
-
-
-def _fill(labels: Sequence[str], number: int) -> dict[str, Any]:
-    """Return the look of a mechanism's region: a tint of its colour under its
-    hatching."""
-    name = mechanism_of(labels[number])
-    color = LOOKS[name].color if name else str(series_style(number)["color"])
-    hatch = LOOKS[name].hatch if name else HATCHES[number % len(HATCHES)]
-    tint = tuple(0.55 + 0.45 * part for part in to_rgb(color))
-    return {"facecolor": tint, "hatch": hatch, "edgecolor": color, "linewidth": 0.0}
-
-
-def _describe(
-    xlabel: str,
-    ylabel: str,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    labels: Sequence[str],
-    panels: Sequence[MapPanel],
-) -> str:
-    sentences = [
-        f"Maps over {xlabel} from {x[0]:g} to {x[-1]:g} and {ylabel} from {y[0]:g} to"
-        f" {y[-1]:g}: which mechanism has the smallest mean distance."
-    ]
-    for panel in panels:
-        index = np.asarray(panel.index)
-        shares = [
-            f"{label} in {100 * np.mean(index == number):.0f} percent of the cells"
-            for number, label in enumerate(labels)
-            if np.any(index == number)
-        ]
-        title = f"{panel.title}: " if panel.title else ""
-        sentences.append(title + ", ".join(shares) + ".")
-    return " ".join(sentences)
+def _label(axes: Axes, frame: pd.DataFrame) -> None:
+    """Label as many columns and rows as there is room for, in plain numbers."""
+    inches = axes.bbox.width / axes.figure.dpi
+    columns, rows = (
+        [plain(float(f"{value:.{digits}g}")) for value in values]
+        for values, digits in ((frame.columns, 2), (frame.index, 3))
+    )
+    most = int(inches / (LETTER * (max(map(len, columns)) + 1)))
+    for axis, words, most in ((axes.xaxis, columns, most), (axes.yaxis, rows, 7)):
+        places = np.arange(0, len(words), -(-len(words) // max(most, 1)))
+        axis.set_ticks(places + 0.5, [words[i] for i in places])
+    axes.tick_params(rotation=0, left=True, bottom=True)

@@ -292,7 +292,7 @@ SPECS = (
     _spec(
         calibrations.GlobalCalibration,
         Look(
-            "#0072B2",
+            "#0173B2",
             SOLID,
             "o",
             "----",

@@ -331,12 +331,12 @@ SPECS = (
         TruncatedGeometric.name,
         TruncatedGeometric,
         TruncatedGeometric.options,
-        Look("#009E73", LONG, "v", ".", "geometric noise on one count"),
+        Look("#029E73", LONG, "v", ".", "geometric noise on one count"),
         theorem="thm-geometric-private",
         sources=("ghosh-universally",),
         variants={
             "remapped": Look(
-                "#009E73", SHORT, "d", "o", "geometric noise, then the best guess"
+                "#029E73", SHORT, "d", "o", "geometric noise, then the best guess"
             )
         },
     ),

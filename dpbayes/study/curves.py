@@ -4,7 +4,7 @@ badge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes.accuracy import simulate
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.figures.boxes import Box
-from dpbayes.figures.lines import Curve
 from dpbayes.study.printed import (
     Point,
     arrays,
@@ -250,52 +249,98 @@ class Published:
             found[name] = found.get(name, ()) + one.drawn.scores
         return found
 
-    def circles(
+    def readings(
         self, label: str | None = None, curve: str | None = None
-    ) -> list[Curve]:
-        """Return the printed points of curves over a number, to be drawn beside them.
+    ) -> dict[str, list[Any]]:
+        """Return the printed points of curves over a number, as the columns x, y, error
+        and curve.
 
         `label` is what they are called, by default the mechanism; `curve` picks one of
         them.
         """
-        read = {
-            mechanism_name(one.series.curve): arrays(one.series.points)
-            for one in self.curves
-        }
-        return [
-            Curve(label or name, x, y, "reading", error)
-            for name, (x, y, error) in read.items()
-            if curve in (None, name)
-        ]
+        rows = []
+        for series in (one.series for one in self.curves):
+            name = mechanism_name(series.curve)
+            if curve in (None, name):
+                columns = zip(*arrays(series.points), strict=True)
+                rows += [(*map(float, row), label or name) for row in columns]
+        names = ("x", "y", "error", "curve")
+        return {n: [row[i] for row in rows] for i, n in enumerate(names)}
 
     def means(self, sizes: Sequence[int]) -> dict[str, NDArray[np.float64]]:
         """Return each curve as it was drawn, at any sizes."""
         curves = [one.series for one in self.curves]
         return {mechanism_name(one.curve): one.drawn.curve(sizes) for one in curves}
 
-    def boxes(self, groups: Sequence[str]) -> list[Box]:
-        """Return the boxes as they were drawn, at the labels of the axis, with the
-        printed points.
+    def boxes(self, groups: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """Return the five numbers of each box as it was drawn, shape (groups, 5), at the
+        labels of the axis.
 
         Ends are the expected whiskers; each number is the expectation over the printed
         runs.
         """
-        made, place = [], {group: number for number, group in enumerate(groups)}
+        made = {}
         for series in (one.series for one in self.curves):
-            five = np.array(
-                [series.drawn.curve(groups, statistic) for statistic in FIVE]
-            )
-            read = [(place[p.x], p.y, p.y_error) for p in series.points if p.x in place]
-            made.append(
-                Box(mechanism_name(series.curve), np.sort(five.T, axis=1), read)
-            )
+            five = [series.drawn.curve(groups, statistic) for statistic in FIVE]
+            made[mechanism_name(series.curve)] = np.sort(np.transpose(five), axis=1)
         return made
 
+    def read(
+        self, groups: Sequence[str]
+    ) -> dict[str, list[tuple[float, float, float]]]:
+        """Return the points of the printed boxes: number of the group, value, standard
+        error.
+        """
+        place = {group: number for number, group in enumerate(groups)}
+        return {
+            mechanism_name(one.series.curve): [
+                (place[p.x], p.y, p.y_error) for p in one.series.points if p.x in place
+            ]
+            for one in self.curves
+        }
 
-def box_table(boxes: Sequence[Box], groups: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the columns of a table of boxes, a row for each group."""
+    @property
+    def runs(self) -> int:
+        """The number of runs behind each box or mean, as the figure was drawn."""
+        return self.curves[0].series.drawn.runs
+
+
+def box_table(
+    boxes: Mapping[str, ArrayLike], groups: Sequence[str]
+) -> dict[str, list[Any]]:
+    """Return the columns of a table of boxes, shape (groups, 5) each, a row for each
+    group.
+    """
     columns: dict[str, list[Any]] = {"group": list(groups)}
-    for box in boxes:
-        for name, five in zip(FIVE.values(), np.asarray(box.five).T, strict=True):
-            columns[f"{box.label}, {name}"] = five.tolist()
+    for label, fives in boxes.items():
+        for name, five in zip(FIVE.values(), np.asarray(fives).T, strict=True):
+            columns[f"{label}, {name}"] = five.tolist()
     return columns
+
+
+def simulated_runs(
+    mechanisms: Mapping[str, Any],
+    data: Mapping[Any, tuple[ArrayLike, ArrayLike]],
+    runs: int,
+    seed: int,
+) -> dict[str, list[Any]]:
+    """Return simulated releases as the tidy columns x, distance and mechanism, a row for
+    each run.
+
+    `data` maps what stands below the axis to counts and prior. Each mechanism has a
+    generator of its own at each x, so that no draw depends on what else is drawn.
+
+    >>> import dpbayes as dp
+    >>> one = {"geometric": dp.mechanism("geometric", 1.0)}
+    >>> found = simulated_runs(one, {10: ([5, 5], [1, 1])}, runs=3, seed=1)
+    >>> found["x"], found["mechanism"][0], len(found["distance"])
+    ([10, 10, 10], 'geometric', 3)
+    """
+    rows: list[tuple[Any, float, str]] = []
+    for name, mechanism in mechanisms.items():
+        for place, (x, (counts, prior)) in enumerate(data.items()):
+            rng = np.random.default_rng([seed, place, *name.encode()])
+            drawn = simulate(mechanism.law(counts, prior), counts, prior, rng, runs)
+            rows += [(x, float(one), name) for one in drawn.distances]
+    names = ("x", "distance", "mechanism")
+    return {n: [row[i] for row in rows] for i, n in enumerate(names)}

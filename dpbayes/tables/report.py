@@ -207,8 +207,8 @@ def drawing(record: Mapping[str, Any]) -> str:
     }
     if not readings or len(record["labels"]) > 24:
         return ""
-    from dpbayes.figures.intervals import intervals
-    from dpbayes.figures.theme import svg_bytes
+    from dpbayes.figures._old_intervals import intervals
+    from dpbayes.figures._old_theme import svg_bytes
 
     with warnings.catch_warnings():
         # The letters stand in the picture as letters: it is the reader's fonts that

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.text import Text
 
 from dpbayes.figures.language import LOOKS, REFERENCE
-from dpbayes.figures.lines import Curve, Panel, lines
+from dpbayes.figures._old_lines import Curve, Panel, lines
 
 
 def one_panel() -> list[Panel]:

@@ -14,15 +14,15 @@ from scipy.optimize import minimize
 from scipy.stats import beta
 
 import dpbayes as dp
-from dpbayes.figures import queries
+from dpbayes.figures import _old_queries as queries
 from dpbayes.figures._labels import label_ends, spread
-from dpbayes.figures.boxes import Box, boxes
-from dpbayes.figures.densities import densities, overlap, proportions_for
-from dpbayes.figures.intervals import intervals
+from dpbayes.figures._old_boxes import Box, boxes
+from dpbayes.figures._old_densities import densities, overlap, proportions_for
+from dpbayes.figures._old_intervals import intervals
 from dpbayes.figures.language import LOOKS, SERIES
-from dpbayes.figures.lines import Curve, Panel, lines, residuals
-from dpbayes.figures.meaning import meaning
-from dpbayes.figures.theme import (
+from dpbayes.figures._old_lines import Curve, Panel, lines, residuals
+from dpbayes.figures._old_meaning import meaning
+from dpbayes.figures._old_theme import (
     PNG_DPI,
     new_axes,
     new_panels,

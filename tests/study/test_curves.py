@@ -20,6 +20,7 @@ from dpbayes.study.curves import (
     REPRODUCED,
     Fit,
     box_table,
+    simulated_runs,
     boxed,
     releases,
     values,
@@ -96,19 +97,36 @@ def test_a_figure_says_which_badge_it_has_and_no_other() -> None:
 
 def test_boxes_and_curves_as_drawn_bring_the_printed_points() -> None:
     sets = ["2/2", "4/4"]
-    made = published("B", "1", "a").boxes(sets)
-    assert {group for group, _, _ in made[0].read} <= {0, 1}
+    printed = published("B", "1", "a")
+    made = printed.boxes(sets)
+    assert all(np.all(np.diff(five, axis=1) >= 0) for five in made.values())
+    for points in printed.read(sets).values():
+        assert {group for group, _, _ in points} <= {0, 1}
+    assert printed.runs == 500
     assert list(box_table(made, sets))[1:6] == [
         f"expMech-delta, {name}" for name in FIVE.values()
     ]
     even = published("D", "5")
     first, second, third = even.means([120, 130, 140])["lapMech"]
     assert first > second > third
-    assert [circle.label for circle in even.circles()] == list(even.scores)
-    assert [circle.label for circle in published("D", "1").circles("as drawn")] == [
-        "as drawn"
-    ]
-    assert [circle.label for circle in even.circles("x", "lapMech")] == ["x"]
+    assert list(dict.fromkeys(even.readings()["curve"])) == list(even.scores)
+    assert set(published("D", "1").readings("as drawn")["curve"]) == {"as drawn"}
+    picked = even.readings("x", "lapMech")
+    assert set(picked["curve"]) == {"x"}
+    assert len(picked["x"]) == len(picked["y"]) == len(picked["error"]) > 10
+
+
+def test_simulated_runs_do_not_depend_on_what_else_is_drawn() -> None:
+    two = {name: dp.mechanism(name, 1.0) for name in ("geometric", "lapMech")}
+    data = {10: ([5, 5], [1, 1]), 20: ([10, 10], [1, 1])}
+    both = simulated_runs(two, data, 50, 3)
+    alone = simulated_runs({"lapMech": two["lapMech"]}, data, 50, 3)
+    assert both["distance"][100:] == alone["distance"]
+    assert both["x"] == [10] * 50 + [20] * 50 + [10] * 50 + [20] * 50
+    law = two["lapMech"].law([10, 10], [1, 1])
+    many = simulated_runs({"lapMech": two["lapMech"]}, {20: data[20]}, 20_000, 1)
+    error = np.std(many["distance"]) / np.sqrt(20_000)
+    assert abs(np.mean(many["distance"]) - law.mean_distance()) < 6 * error
 
 
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])

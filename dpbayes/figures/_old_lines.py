@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
 from dpbayes.figures.language import REFERENCE, styles
-from dpbayes.figures.theme import (
+from dpbayes.figures._old_theme import (
     HEIGHT,
     HOLLOW,
     WIDTH,
