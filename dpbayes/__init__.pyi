@@ -31,6 +31,7 @@ from dpbayes.tables.drawn import Release as Release
 from dpbayes.tables.drawn import release as release
 from dpbayes.tables.forecast import CountError as CountError
 from dpbayes.tables.forecast import count_error as count_error
+from dpbayes.tables.published import read as read
 from dpbayes.tables.reading import NoiseAwarePosterior as NoiseAwarePosterior
 
 __version__: str

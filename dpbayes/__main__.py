@@ -74,8 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        print(f"dpbayes {chosen}: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stopped:
+        print(f"dpbayes {chosen}: {stopped or 'interrupted'}", file=sys.stderr)
         return 130
     except ImportError as error:
         extra = EXTRAS.get(str(error.name).partition(".")[0])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dpbayes as dp
+from dpbayes.commands.waiting import waiting
 from dpbayes.tables.analysis import COUNT, DOUBT, ERROR, SHAPES, bounded_analysis
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
@@ -22,6 +23,7 @@ from dpbayes.tables.release import (
     promise,
     promised_epsilon,
     rehearse,
+    statement_of,
 )
 from dpbayes.tables.report import LEVEL, distance_text, mechanism_text
 from dpbayes.tables.shares import NOISE, PRIOR
@@ -49,34 +51,45 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"mechanism  {mechanism_text(asked)}")
     print(f"guarantee  {promise(plan)}")
     print(f"meaning    {meaning(plan)}")
-    print(f"cost       {price(plan)}", flush=True)
+    said, enough = price(plan)
+    print(f"cost       {said}", flush=True)
     if records is None:
         print("forecast   give --records N for the error to expect")
     else:
-        rehearse(plan, records)
+        with waiting("working out the error"):
+            rehearse(plan, records)
         asked |= {"records": records, "epsilon": str(plan.epsilon_of_a_record)}
         asked |= {"prior": plan.prior.tolist(), "design_effect": plan.design_effect}
         asked["prior_stated"] = "prior" in plan.file.settings
-        found = bounded_analysis(asked)
+        with waiting("working out the error"):
+            found = bounded_analysis(asked)
         print("\n".join(counts_text(found[COUNT])))
         print("\n".join(doubt_text(found[DOUBT], len(plan.labels))))
         print(f"distance   {error(found[ERROR], records, len(plan.labels))}")
     if plan.mechanism == "lattice":
         print(needed(plan))
-    return 0
+    return 0 if enough else 1
 
 
-def price(plan: Plan) -> str:
+def price(plan: Plan) -> tuple[str, bool]:
     """Return the cost beside what the account holds, or why the account cannot be
-    asked.
+    asked, and whether what is left is enough.
     """
     try:
         account = open_account(plan.account)
         wanted, left = cost(plan, account), account.balance
     except AccountError as error:
-        return f"{unpaid(plan)}; {error}"
+        return f"{unpaid(plan)}; {error}", True
     said = f"{decimal_text(wanted, 'up')} of the {decimal_text(left, 'down')} left"
-    return said if wanted <= left else f"{said}, not enough"
+    paid = [
+        entry
+        for entry in account.entries
+        if entry.kind == "spend" and entry.fields["statement"] == statement_of(plan)
+    ]
+    if paid and plan.request in (None, paid[-1].request):
+        again = f"already paid as request {paid[-1].request}, entry {paid[-1].sequence}"
+        return f"{said}; {again}: on the same table it is drawn and costs nothing", True
+    return (said, True) if wanted <= left else (f"{said}, not enough", False)
 
 
 def unpaid(plan: Plan) -> str:

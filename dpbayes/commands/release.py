@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from dpbayes.commands import Refused
+from dpbayes.commands.waiting import waiting
 from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
 from dpbayes.tables.plan import read_plan
@@ -24,6 +25,7 @@ from dpbayes.tables.report import (
     reading_sentences,
     rows_of,
     template,
+    within_rows,
 )
 
 
@@ -47,15 +49,27 @@ def run(arguments: argparse.Namespace) -> int:
     plan = read_plan(arguments.plan)
     require_folder(Path(arguments.output or "."))
     template()
-    paid = release_table(arguments.table, plan, arguments.show_values)
+    try:
+        paid = release_table(arguments.table, plan, arguments.show_values)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            "stopped before the release was kept; what may have been paid is not lost,"
+            " the same command goes on from there"
+        ) from None
     folder = Path(arguments.output or f"release-{paid.request}")
     try:
         record = paid.record()
         write_files(folder, record)
         print(core_text(paid, folder), flush=True)
-        record["analysis"] = bounded_analysis(record)
+        with waiting("reading the release"):
+            record["analysis"] = bounded_analysis(record)
         write_files(folder, record, drawn=True)
         print(analysis_text(record))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"stopped after the release was made and paid (request {paid.request});"
+            " the same command gives the same draw, costs nothing and reads it"
+        ) from None
     except (ValueError, OSError, MemoryError) as error:
         if isinstance(error, BrokenPipeError):
             raise
@@ -68,12 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def require_folder(folder: Path) -> None:
-    """Refuse a place for the report that cannot be one, before anything is paid."""
+    """Refuse a place for the report that cannot be one, before anything is paid; make
+    nothing.
+    """
+    nearest = folder.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=folder).close()
+        TemporaryFile(dir=nearest).close()
     except OSError as error:
-        told = f"got {str(folder)!r}: {error.strerror}"
+        told = f"got {str(folder)!r}: {nearest}: {error.strerror}"
         raise ValueError(
             f"--output must be a folder that can be written, {told}"
         ) from None
@@ -115,4 +133,14 @@ def analysis_text(record: Mapping[str, Any]) -> str:
         line.format(width, digits, MARKS[row["doubt"]], **row)
         for row in rows_of(record)
     ]
+    if more := within_rows(record):
+        told.append(f"Shares within each {record['columns'][0]}, from the same draw:")
+        for label, row in zip(record["labels"], more, strict=True):
+            ends = (
+                f"[{row[f'within_{name}_low']:.{digits}f},"
+                f" {row[f'within_{name}_high']:.{digits}f}]"
+                for name in ("table", "population")
+            )
+            share = f"{row['within_share']:.{digits}f}"
+            told.append("  ".join([f"{label:{width}}", share, *ends]))
     return "\n".join(told)

@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from subprocess import DEVNULL, PIPE, TimeoutExpired, run
 from typing import Any
@@ -22,14 +22,14 @@ import numpy as np
 from dpbayes.tables.count_noise import count_noise_of
 from dpbayes.tables.drawn import Release
 from dpbayes.tables.forecast import count_error
-from dpbayes.tables.release import chosen_mechanism
+from dpbayes.tables.published import PublishedRelease, chosen_mechanism
 from dpbayes.tables.report import LEVEL
-from dpbayes.tables.shares import NOISE, PRIOR
+from dpbayes.tables.shares import NOISE, PRIOR, ShareReading
 
 SECONDS = 60.0
 MEMORY = 4 << 30
 # the last may take long
-PARTS = ("plain", "noise_aware", "count_error", "expected_distance")
+PARTS = ("plain", "noise_aware", "within", "count_error", "expected_distance")
 # of a planned release, from made-up counts, the last may take long
 FORECAST = COUNT, DOUBT, ERROR = "count", "doubt", "error"
 SHAPES = ("even", "halving")
@@ -46,7 +46,7 @@ def bounded_analysis(
     epsilon (of one record, a fraction as text), prior and records. This module is run
     as a program on it.
     """
-    parts = PARTS if "counts" in request else FORECAST
+    parts = names_of(request)
     command, reason = [sys.executable, "-m", __name__], "needs more memory than allowed"
     sent = json.dumps(dict(request)).encode()
     try:
@@ -71,6 +71,14 @@ def bounded_analysis(
     return {part: found.get(part, {"missing": reason}) for part in parts}
 
 
+def names_of(request: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the parts, in their order."""
+    if "counts" not in request:
+        return FORECAST
+    two = len(request["columns"]) > 1
+    return tuple(part for part in PARTS if two or part != "within")
+
+
 def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
     """Return the computation of each part, in their order."""
     prior = np.array(request["prior"], dtype=float)
@@ -90,23 +98,20 @@ def parts_of(request: Mapping[str, Any]) -> dict[str, Part]:
                 shape: _distance(chosen, made[shape], prior) for shape in SHAPES
             },
         }
-    described, counts = request["mechanism"], np.array(request["counts"])
-    epsilon = Fraction(request["epsilon"]) / request["records_of_a_person"]
-    chosen = chosen_mechanism(described["name"], epsilon, described["options"])
-    private = Release(
-        chosen, prior, int(counts.sum()), np.array(request["noisy"]), counts
-    )
-    return {
+    stored = PublishedRelease.model_validate({**request, "analysis": {}})
+    private = stored.release()
+    chosen, counts, effect = private.mechanism, private.counts, stored.design_effect
+    parts: dict[str, Part] = {
         "plain": lambda: {
             "shares": private.posterior.mean.tolist(),
             "intervals": private.posterior.interval(LEVEL).tolist(),
         },
-        "noise_aware": lambda: _shares(private, request),
-        "count_error": lambda: _count_error(
-            chosen, counts, prior, float(request.get("design_effect", 1.0))
-        ),
+        "noise_aware": lambda: _shares(private),
+        "within": lambda: _within(private, stored.cells),
+        "count_error": lambda: _count_error(chosen, counts, prior, effect),
         "expected_distance": lambda: _distance(chosen, counts, prior),
     }
+    return {name: parts[name] for name in names_of(request)}
 
 
 def made_up(k: int, records: int) -> list[Any]:
@@ -140,22 +145,36 @@ def _count_error(chosen: Any, counts: Any, prior: Any, effect: float) -> dict[st
     return {**asdict(found), "sentence": found.sentence, "advice": found.advice}
 
 
-def _shares(private: Release, request: Mapping[str, Any]) -> dict[str, Any]:
+def _shares(private: Release) -> dict[str, Any]:
     """Return the noise-aware reading: each share with both its intervals."""
-    effect = float(request.get("design_effect", 1.0))
-    stated = private.prior if request.get("prior_stated", False) else None
-    free = list(private.shares(None, effect).each)
-    read = free if stated is None else list(private.shares(stated, effect).each)
+    free = list(replace(private, prior_stated=False).shares().each)
+    read = list(private.shares().each) if private.prior_stated else free
     pairs = list(zip(read, free, strict=True))
-    found = {
+    found = _intervals(read)
+    found["doubts"] = [one.doubt(other, LEVEL) for one, other in pairs]
+    if private.prior_stated:
+        found["intervals_without_prior"] = [one.interval(LEVEL) for one in free]
+    return found
+
+
+def _within(private: Release, cells: list[list[str]]) -> dict[str, Any]:
+    """Return the shares within each value of the first column, from the same draw."""
+    groups: dict[str, list[int]] = {first: [] for first, _ in cells}
+    for i, (first, _) in enumerate(cells):
+        groups[first].append(i)
+    if len(groups[cells[0][0]]) < 2:
+        raise ValueError("each value of the first column has one cell only")
+    shares = private.shares()
+    read = [shares.read([i], groups[first]) for i, (first, _) in enumerate(cells)]
+    return _intervals(read)
+
+
+def _intervals(read: list[ShareReading]) -> dict[str, Any]:
+    return {
         "shares": [one.estimate for one in read],
         "intervals": [one.interval(LEVEL) for one in read],
         "table_intervals": [one.table_interval(LEVEL) for one in read],
-        "doubts": [one.doubt(other, LEVEL) for one, other in pairs],
     }
-    if stated is not None:
-        found["intervals_without_prior"] = [one.interval(LEVEL) for one in free]
-    return found
 
 
 def _doubt(
@@ -168,8 +187,9 @@ def _doubt(
     for shape, counts in made.items():
         noise = count_noise_of(chosen, counts.size)
         noisy = counts if noise is None else counts[: noise.noisy]
-        private = Release(chosen, prior, int(counts.sum()), noisy, counts)
-        doubts = _shares(private, request)["doubts"]
+        stated = request.get("design_effect", 1.0), request.get("prior_stated", False)
+        private = Release(chosen, prior, int(counts.sum()), noisy, counts, *stated)
+        doubts = _shares(private)["doubts"]
         found[shape] = {why: doubts.count(why) for why in (NOISE, PRIOR)}
     return found
 

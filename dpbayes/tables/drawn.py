@@ -32,6 +32,8 @@ class Release:
 
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n`
     the public number of records (that of `counts` where the true one is secret).
+    `design_effect` says how many records are worth one independent one, `prior_stated`
+    that `prior` is an opinion about the shares, and not a default.
 
     >>> import numpy as np
     >>> from dpbayes.mechanisms import mechanism
@@ -46,6 +48,8 @@ class Release:
     n: int
     noisy: Whole
     counts: Whole
+    design_effect: float = 1.0
+    prior_stated: bool = False
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -64,16 +68,20 @@ class Release:
         return guarantee(self.mechanism, int(self.prior.size))
 
     def shares(
-        self, prior: ArrayLike | None = None, design_effect: float = 1.0
+        self, prior: ArrayLike | None = None, design_effect: float | None = None
     ) -> Shares:
         """Return the reading of each share on its own, with the noise in mind.
 
-        Beforehand any share is equally likely, unless `prior` (k,) says otherwise.
+        Beforehand any share is equally likely, unless `prior` (k,) or a stated prior of
+        the release says otherwise. `design_effect` is the release's unless given.
         """
+        if prior is None and self.prior_stated:
+            prior = self.prior
+        effect = self.design_effect if design_effect is None else design_effect
         secret = own(self.mechanism, LogLikelihoodAt) is not None
         n, k = None if secret else self.n, int(self.prior.size)
         alpha = None if prior is None else _validate.prior("prior", prior, k)
-        return Shares(self.mechanism, self.noisy, n, k, alpha, design_effect)
+        return Shares(self.mechanism, self.noisy, n, k, alpha, effect)
 
     def interval(self, confidence: float = 0.95) -> Floats:
         """Return the noise-aware interval of each category's share, shape (k, 2).

@@ -136,13 +136,15 @@ class Plan(Declared):
                 self.count,
             )
 
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """One value of each column for each cell, the last column fastest."""
+        return list(product(*(one.labels for one in self.attributes)))
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """One text a cell, the last column fastest."""
-        return tuple(
-            ", ".join(cell)
-            for cell in product(*(one.labels for one in self.attributes))
-        )
+        """One text a cell."""
+        return tuple(map(", ".join, self.cells))
 
     @property
     def mechanism(self) -> str:

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dpbayes.mechanisms import Mechanism, mechanism
+from dpbayes.mechanisms import Mechanism
 from dpbayes.mechanisms.capabilities import Draws, Finishes, own
-from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.mechanisms.protocol import given_epsilon, guarantee, quantified
+from dpbayes.mechanisms.protocol import guarantee, quantified
 from dpbayes.mechanisms.spec import read_afterwards
 from dpbayes.tables.account import Account
 from dpbayes.tables.drawn import Release, no_sampler, release
@@ -26,23 +25,9 @@ from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan
+from dpbayes.tables.published import SCHEMA, chosen_mechanism, noise_of
 from dpbayes.tables.table import read
 from dpbayes.tables.units import decimal_text
-
-SCHEMA = "dpbayes.release/5"
-
-
-def chosen_mechanism(
-    name: str, epsilon: Fraction, options: dict[str, Any]
-) -> Mechanism:
-    """Return the mechanism of this name, the one for a secret number of records
-    included.
-    """
-    if name == IndependentNoise.name:
-        if options:
-            raise TypeError(f"{name} has no options, got {options}")
-        return IndependentNoise(given_epsilon(epsilon))
-    return mechanism(name, epsilon=epsilon, **options)
 
 
 def planned_mechanism(plan: Plan) -> Mechanism:
@@ -144,19 +129,26 @@ class PaidRelease:
         afterwards.
         """
         plan, private = self.plan, self.private
+        noise = noise_of(private.mechanism, len(plan.labels))
         return {
             "schema": SCHEMA,
             "dataset": plan.dataset,
             "request": self.request,
             "labels": list(plan.labels),
             "columns": [attribute.name for attribute in plan.attributes],
+            "cells": [list(cell) for cell in plan.cells],
             "counts": private.counts.tolist(),
             "noisy": private.noisy.tolist(),
             "posterior": private.posterior.concentration.tolist(),
             "prior": plan.prior.tolist(),
-            "prior_stated": "prior" in plan.file.settings,
+            "prior_stated": private.prior_stated,
             "records": private.n if plan.records == "public" else None,
-            "mechanism": {"name": plan.mechanism, "options": plan.options},
+            "mechanism": {
+                "name": plan.mechanism,
+                "epsilon": str(plan.epsilon_of_a_record),
+                "options": plan.options,
+            },
+            "noise": None if noise is None else noise.model_dump(),
             "epsilon": decimal_text(promised_epsilon(plan), "up", 12),
             "unit": str(plan.unit),
             "records_of_a_person": plan.unit.keep,
@@ -256,6 +248,7 @@ def release_table(
     n = int(said["n"])
     if finish is not None:  # with this plan's prior and options, from the same noise
         released = finish.finished(noisy, n, plan.prior)
-    private = Release(chosen, plan.prior, n, noisy, released)
+    stated = plan.design_effect, "prior" in plan.file.settings
+    private = Release(chosen, plan.prior, n, noisy, released, *stated)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

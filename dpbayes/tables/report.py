@@ -118,17 +118,66 @@ def _part(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
+def within_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one row a cell with its share within its value of the first column and the
+    ends of both intervals, [] where there is one column or nothing was read.
+    """
+    part = _part(record, "within")
+    if "missing" in part:
+        return []
+    parts = part["shares"], part["intervals"], part["table_intervals"]
+    return [
+        {
+            "cell": cell,
+            "within_share": share,
+            "within_population_low": population[0],
+            "within_population_high": population[1],
+            "within_table_low": table[0],
+            "within_table_high": table[1],
+        }
+        for cell, share, population, table in zip(record["cells"], *parts, strict=True)
+    ]
+
+
 def csv_text(record: Mapping[str, Any]) -> str:
-    """Return one line a cell; no label can be taken for a formula by a spreadsheet."""
-    rows, stream = rows_of(record), io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        formula = re.match(r"\s*([=@]|[+-](?![0-9.]))", row["label"])
-        writer.writerow(
-            row | {"label": f"'{row['label']}" if formula else row["label"]}
-        )
+    """Return one line a cell and one variable a column, the noise's law among them.
+
+    No value can be taken for a formula by a spreadsheet.
+    """
+    stream, noise = io.StringIO(), record["noise"] or {}
+    writer = csv.writer(stream, lineterminator="\n")
+    rows, more = rows_of(record), within_rows(record)
+    numbers = [name for name in rows[0] if name != "label"]
+    others = [name for name in more[0] if name != "cell"] if more else []
+    names = [*map(_harmless, record["columns"]), *numbers, *others, *_NOISE.values()]
+    writer.writerow(names)
+    for i, (cell, row) in enumerate(zip(record["cells"], rows, strict=True)):
+        found = [row[name] for name in numbers] + [more[i][name] for name in others]
+        law = [noise.get(name, "") for name in _NOISE]
+        writer.writerow([*map(_harmless, cell), *found, *law])
     return stream.getvalue()
+
+
+_NOISE = {
+    "law": "noise_law",
+    "scale": "noise_scale",
+    "standard_deviation": "noise_standard_deviation",
+}
+
+
+def _harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if re.match(r"\s*([=@]|[+-](?![0-9.]))", text) else text
+
+
+def noise_sentence(noise: Mapping[str, Any] | None) -> str:
+    """Return the law of the noise in words, with its numbers."""
+    if noise is None:
+        return "No noise is added to counts: the released histogram is drawn."
+    return (
+        f"The noise of the counts is {noise['law']}; scale {noise['scale']:.6g}, standard"
+        f" deviation of one count {noise['standard_deviation']:.4g} records."
+    )
 
 
 @cache
@@ -164,6 +213,8 @@ def html_text(record: Mapping[str, Any], drawn: bool = False) -> str:
             decimals=decimals(record),
             marks=MARKS,
             error=error_sentence(record),
+            within=within_rows(record),
+            noise=noise_sentence(record["noise"]),
             mechanism=mechanism_text(record["mechanism"]),
             prior=[f"{value:g}" for value in record["prior"]],
         )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
+
 import pytest
 
 import dpbayes as dp
 from dpbayes.__main__ import main
 from dpbayes.commands.plan import error, needed
-from tests.tables.clinic import OF_NOBODY, PLAN, planned
+from tests.tables.clinic import OF_NOBODY, PLAN, planned, released
 
 
 @pytest.mark.slow
@@ -48,3 +52,50 @@ def test_one_record_is_not_several():
         "0.3 mean Hellinger distance of all 2 shares together for balanced counts of 1"
         " record, 0.5 where"
     )
+
+
+def test_what_is_not_enough_is_said_and_ends_with_one(clinic, capsys):
+    (clinic / "plan.toml").write_text(PLAN.replace('"0.5"', '"1.5"'))
+    assert main(["plan", "plan.toml"]) == 1
+    assert "1.5 of the 1.2 left, not enough" in capsys.readouterr().out
+
+
+def test_what_is_paid_already_is_said(clinic, capsys):
+    paid = released(clinic)
+    for text in (PLAN, PLAN + "prior = 2\n"):
+        (clinic / "plan.toml").write_text(text)
+        assert main(["plan", "plan.toml"]) == 0
+        printed = capsys.readouterr().out
+        assert f"already paid as request {paid.request}, entry 2" in printed
+    (clinic / "plan.toml").write_text(PLAN + 'request = "anew"\n')
+    assert main(["plan", "plan.toml"]) == 0
+    assert "already paid" not in capsys.readouterr().out
+
+
+def test_a_large_epsilon_does_not_pass_without_a_word(clinic, capsys):
+    for epsilon, worth in (("10", True), ("10.1", False), ("30", False)):
+        (clinic / "plan.toml").write_text(PLAN.replace('"0.5"', f'"{epsilon}"'))
+        main(["plan", "plan.toml"])
+        printed = capsys.readouterr().out
+        assert ("the promise is of little worth" in printed) != worth
+
+
+@pytest.mark.slow
+def test_fifty_categories_of_a_million_take_seconds(purse):
+    """Five CPU seconds on an idle machine; it was forty."""
+    listed = ", ".join(f'"c{i}"' for i in range(50))
+    text = PLAN.replace('"good", "fair", "poor"', listed).replace('"0.5"', '"0.05"')
+    planned(purse, text)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "dpbayes", "plan", str(purse / "plan.toml")]
+    done = subprocess.run(
+        [*command, "--records", "1000000"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "A count of 20,000 comes out within ± 90" in done.stdout
+    assert done.stderr == ""  # nothing in a pipe
+    assert after.ru_utime - before.ru_utime < 15.0  # of a busy one

@@ -19,15 +19,19 @@ from dpbayes.tables.analysis import (
     parts_of,
     report_parts,
 )
+from tests.tables.clinic import stored
 
-RECORD = {
-    "mechanism": {"name": "lattice", "options": {}},
-    "epsilon": "0.5",
-    "records_of_a_person": 1,
-    "counts": [12, 5, 3],
-    "noisy": [13, 6, 1],
-    "prior": [1.0, 1.0, 1.0],
-}
+RECORD = stored(["good", "fair", "poor"], counts=[12, 5, 3], noisy=[13, 6, 1])
+TWO = stored(
+    ["f, no", "f, yes", "m, no", "m, yes"],
+    columns=["sex", "smokes"],
+    counts=[40, 10, 25, 25],
+    noisy=[40, 10, 25, 25],
+)
+
+
+def at(epsilon):
+    return {"name": "lattice", "epsilon": epsilon, "options": {}}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +44,7 @@ def test_the_parts_are_those_of_the_release(found):
     private = dp.Release(
         chosen, np.ones(3), 20, np.array([13, 6, 1]), np.array([12, 5, 3])
     )
-    assert tuple(found) == PARTS
+    assert tuple(found) == tuple(part for part in PARTS if part != "within")
     assert found["plain"]["intervals"] == private.posterior.interval(0.95).tolist()
     aware = found["noise_aware"]
     assert aware["intervals"] == [tuple(ends) for ends in private.interval().tolist()]
@@ -52,8 +56,36 @@ def test_the_parts_are_those_of_the_release(found):
     assert found["expected_distance"]["value"] == pytest.approx(exact, rel=1e-12)
 
 
-def test_the_epsilon_of_one_record_is_that_of_a_person_shared():
-    halved = parts_of({**RECORD, "records_of_a_person": 2})["expected_distance"]()
+def test_shares_within_a_group_are_read_off_the_same_draw():
+    """Of fifty women ten smoke: the share among the women, and not among all."""
+    found = parts_of(TWO)["within"]()
+    everybody = parts_of(TWO)["noise_aware"]()
+    assert found["shares"] == [0.8, 0.2, 0.5, 0.5]
+    for (low, high), (table_low, table_high), share in zip(
+        found["intervals"], found["table_intervals"], found["shares"], strict=True
+    ):
+        assert low < share < high
+        assert table_low < share < table_high
+        assert table_high - table_low < high - low  # a sample says less of a population
+    inside, outside = (part["intervals"][1] for part in (found, everybody))
+    assert np.diff(inside) > np.diff(outside)
+
+
+def test_shares_within_a_group_cover_what_they_say():
+    """Tables of two columns from known shares; releases read as the report does."""
+    rng, mechanism = np.random.default_rng(5), dp.mechanism("lattice", "0.5")
+    truth, covered, runs = np.array([0.3, 0.2, 0.1, 0.4]), 0, 200
+    for _ in range(runs):
+        counts = rng.multinomial(300, truth)
+        noisy = counts + mechanism.noise(rng, 4, 1)[0]
+        shares = dp.Release(mechanism, np.ones(4), 300, noisy, counts).shares()
+        low, high = shares.read([2], [2, 3]).interval()
+        covered += low <= 0.2 <= high
+    assert 0.90 * runs <= covered <= 0.99 * runs
+
+
+def test_the_epsilon_of_one_record_is_the_mechanism_s():
+    halved = parts_of({**RECORD, "mechanism": at("1/4")})["expected_distance"]()
     law = dp.mechanism("lattice", 0.25).law([12, 5, 3], [1, 1, 1])
     assert halved["value"] == pytest.approx(law.mean_distance(), rel=1e-12)
 
@@ -108,9 +140,8 @@ def test_a_forecast_agrees_with_the_law() -> None:
 def test_a_prior_that_decides_is_told() -> None:
     """Fifty categories under a stated flat prior: the largest share is not expected."""
     noisy = [400, 220, 110] + [5] * 46 + [40]
-    record = RECORD | {
-        "epsilon": "0.1", "counts": noisy, "noisy": noisy, "prior": [1.0] * 50,
-    }  # fmt: skip
+    labels = [f"c{i}" for i in range(50)]
+    record = stored(labels, counts=noisy, noisy=noisy, mechanism=at("1/10"))
     free = parts_of(record)["noise_aware"]()
     assert free["doubts"] == [""] * 50
     assert "intervals_without_prior" not in free
@@ -121,7 +152,7 @@ def test_a_prior_that_decides_is_told() -> None:
 
 def test_noise_that_hides_the_shares_is_told() -> None:
     noisy = [50, -40, 10]
-    record = RECORD | {"epsilon": "0.01", "counts": [20, 0, 0], "noisy": noisy}
+    record = RECORD | {"mechanism": at("1/100"), "counts": [20, 0, 0], "noisy": noisy}
     assert parts_of(record)["noise_aware"]()["doubts"] == ["noise"] * 3
 
 

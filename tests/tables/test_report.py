@@ -27,8 +27,8 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     printed = capsys.readouterr().out
     record = json.loads((clinic / "out" / "release.json").read_text())
     page = (clinic / "out" / "report.html").read_text()
-    assert record["schema"] == "dpbayes.release/5"
-    assert set(record["analysis"]) == set(PARTS)
+    assert record["schema"] == "dpbayes.release/6"
+    assert set(record["analysis"]) == set(PARTS) - {"within"}
     promise = record["guarantee"].replace("<", "&lt;").replace("'", "&#39;")
     for text in (promise, "<svg", "0.7 left", "at most 1.65 to 1"):
         assert text in page
@@ -39,7 +39,7 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
     lines = list(
         csv.DictReader((clinic / "out" / "release.csv").read_text().splitlines())
     )
-    assert [line["label"] for line in lines] == list(COUNTS)
+    assert [line["health"] for line in lines] == list(COUNTS)
     assert [int(line["released"]) for line in lines] == record["counts"]
     for target in ("population", "table"):
         low, high = (float(lines[0][f"{target}_{end}"]) for end in ("low", "high"))
@@ -52,6 +52,8 @@ def test_the_report_stands_alone_and_says_what_a_reader_needs(clinic, capsys):
         "mechanism lattice",
         "epsilon 0.5,",
         "70, public",
+        "|z| / scale), on the vectors z of whole numbers that sum to 0",
+        "scale 4, standard deviation of one count",
         "parameters of the released posterior: all 1.",
         "any share to be equally likely beforehand",
         "exact law of the noise",
@@ -93,7 +95,9 @@ def test_the_draw_is_printed_and_on_disk_before_the_analysis_begins(
 def test_no_label_is_a_formula_in_a_spreadsheet(clinic):
     record = released(clinic).record()
     record["labels"] = ["=1+1", "+cmd", "-5 to 5"]
-    labels = [line["label"] for line in csv.DictReader(csv_text(record).splitlines())]
+    record["cells"] = [[label] for label in record["labels"]]
+    lines = csv.DictReader(csv_text(record).splitlines())
+    labels = [line["health"] for line in lines]
     assert labels == ["'=1+1", "'+cmd", "-5 to 5"]
     assert "<td>=1+1</td>" in html_text(record)
 
@@ -113,7 +117,7 @@ def test_labels_of_every_script_come_through_and_cannot_break_out_of_the_page(cl
     assert "a &amp; b" in page
     assert all(label in page for label in rows[2:])
     lines = csv.DictReader(csv_text(record).splitlines())
-    assert [line["label"] for line in lines] == rows
+    assert [line["health"] for line in lines] == rows
 
 
 def test_an_alternative_text_cannot_break_out_of_its_attribute():
