@@ -21,6 +21,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from dpbayes import tables
+from dpbayes.study import mass_vectors, query_history
 from dpbayes.tables.noise import as_float, on_grid
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
@@ -55,10 +56,12 @@ def test_exact_tail_of_a_thousand_answers(benchmark):
 
 def test_algorithm_2_by_a_tree_against_direct_convolution(benchmark):
     tree = seconds(
-        benchmark, 5, lambda: tables.pmf_probability_calculation(WEIGHTS, 0.01)
+        benchmark, 5, lambda: mass_vectors.pmf_probability_calculation(WEIGHTS, 0.01)
     )
     direct = plain(
-        lambda: tables.pmf_probability_calculation(WEIGHTS, 0.01, "shortest-first")
+        lambda: mass_vectors.pmf_probability_calculation(
+            WEIGHTS, 0.01, "shortest-first"
+        )
     )
     benchmark.extra_info["times faster"] = direct / tree
 
@@ -72,13 +75,13 @@ def test_a_million_cells_and_five_hundred_ranges(benchmark):
         (np.ones(places[-1]), np.concatenate(rows), places), shape=(500, cells)
     )
     b, q = rng.uniform(1.0, 50.0, 500), H[[3]] - H[[4]]
-    seconds(benchmark, 1, lambda: tables.blue_sparse(H, b, q), 10.0)
+    seconds(benchmark, 1, lambda: query_history.blue_sparse(H, b, q), 10.0)
 
 
 @pytest.mark.parametrize("outcome", ["derived", "fresh"])
 def test_a_decision_after_a_thousand_answers_on_1440_cells(benchmark, outcome):
     rng = np.random.default_rng(3)
-    H = tables.random_ranges((36, 40), 1000, rng)
+    H = query_history.random_ranges((36, 40), 1000, rng)
     state = tables.empty_state(1440, tables.Policy())
     for row in H:
         state = state.after(on_grid(row, 1440), float(rng.uniform(5.0, 50.0)), 0.0)
@@ -99,12 +102,14 @@ def test_a_decision_after_a_thousand_answers_on_1440_cells(benchmark, outcome):
 def test_record_the_five_ways(benchmark):
     rng, sizes = np.random.default_rng(4600), [10, 30, 100, 300, 1000]
     ways = {
-        "Algorithm 1": lambda w: tables.pmf_monte_carlo(w, 10_000, rng),
-        "Algorithm 2": lambda w: tables.pmf_probability_calculation(
+        "Algorithm 1": lambda w: mass_vectors.pmf_monte_carlo(w, 10_000, rng),
+        "Algorithm 2": lambda w: mass_vectors.pmf_probability_calculation(
             w, 0.01, "shortest-first"
         ),
-        "Algorithm 2, tree": lambda w: tables.pmf_probability_calculation(w, 0.01),
-        "exact, transform": lambda w: tables.exact_masses(tables.NoiseLaw(w)),
+        "Algorithm 2, tree": lambda w: mass_vectors.pmf_probability_calculation(
+            w, 0.01
+        ),
+        "exact, transform": lambda w: mass_vectors.exact_masses(tables.NoiseLaw(w)),
         "exact, one tail": lambda w: tables.NoiseLaw(w).tail(10.0 * math.sqrt(w.size)),
     }
 

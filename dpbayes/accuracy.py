@@ -332,26 +332,16 @@ def records_needed(
     )
 
 
-def distance_bound(epsilon: float, counts: ArrayLike, prior: ArrayLike) -> float:
-    """Return a proved upper bound on the mean Hellinger distance of lattice noise, at
-    most 1.
+def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> float:
+    """Return a proved upper bound on the mean Hellinger distance of lattice noise.
 
     The least value over whole m with 0 <= m <= min x_i and m < min a_i - 1/2, a = prior
-    + counts,
+    + counts, and at most 1, of
 
-        sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m),
+        sqrt(P(Z != 0) sum_i E[Z_i^2] / (8 (a_i - 1/2 - m))) + sum_i P(Z_i < -m).
 
-    with 10^-14 added to a tail for rounding. Book: `thm-records-needed`.
-
-    >>> round(distance_bound(1.0, [250] * 4, [1] * 4), 4)
-    0.0898
+    Book: `thm-records-needed`.
     """
-    x, alpha = _validate.counts_and_prior(counts, prior)
-    noise = count_noise(_validate.positive("epsilon", epsilon), x.size)
-    return _bound(noise, x.astype(np.float64), alpha)
-
-
-def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> float:
     a, (second, tails, at_zero) = alpha + x, noise
     top = min(np.floor(x.min()), np.ceil(a.min() - 0.5) - 1.0, tails.size - 1.0)
     if top < 0:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbayes as dp
-from dpbayes.accuracy import count_noise, distance_bound, order_changes
+from dpbayes.accuracy import _bound, count_noise, order_changes
 from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.sum_zero import LatticeNoise
 
@@ -169,6 +169,12 @@ def test_the_noise_of_a_plan_is_that_of_an_enumeration(k: int, epsilon: float) -
     assert at_zero == pytest.approx(mass.max(), rel=1e-9)
     for m in (0, 1, 5):
         assert tails[m] == pytest.approx(mass[points[:, 0] < -m].sum(), rel=1e-6)
+
+
+def distance_bound(epsilon: float, counts: list[int], prior: list[float]) -> float:
+    """Return the bound that `records_needed` searches with."""
+    noise = count_noise(epsilon, len(counts))
+    return _bound(noise, np.array(counts, dtype=np.float64), np.array(prior))
 
 
 @pytest.mark.slow

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 import dpbayes as dp
 from dpbayes import tables as qu
@@ -199,22 +198,19 @@ SPECIAL: dict[str, tuple[Any, str]] = {
     "records_needed epsilon": (1.0, "positive"),
     "laplace_step_probability epsilon": (1.0, "positive"),
     "ExponentialLaw.probability counts_out": ([3, 4, 5], "rows"),
-    "interval law": LAW_OF_NOISE, "exact_masses law": LAW_OF_NOISE,
-    "stream bound": (1.0, "positive"), "laplace_masses gamma": (0.01, "open unit"),
-    "pmf_probability_calculation gamma": (0.01, "open unit"), "Bins name": ("a", "text"),
+    "interval law": LAW_OF_NOISE, "laplace_masses gamma": (0.01, "open unit"),
+    "Bins name": ("a", "text"),
     "Categories name": ("a", "text"), "count attributes": ([CATEGORIES], "attributes"),
     "Cube counts": ([1, 2], "counts"), "noise_aware n": (10, "whole"),
     "noise_aware rng": (None, ""),
-    "blue_sparse H": (scipy.sparse.csr_array(H), "object"),
-    "consistent Q": ([1.0, 0.0, 1.0], "vector"), "blue_sparse Q": ([1.0, 0.0, 1.0], "vector"),
 }  # fmt: skip
 # Results, protocols and what reads files, which tests of the tables have.
 UNCALLED = {
     "Crossover", "Guarantee", "Law", "Mechanism", "MonteCarlo", "NoiseAwarePosterior", "REGISTRY",
     "RecordsNeeded", "Release", "CountError", "ShareReading", "Allocation", "Answer",
     "Answering", "Blue", "CellCosts",
-    "CellInterval", "Consistent", "Decision", "Factor", "Interval", "NotEstimableError",
-    "State", "Stream", "Plan", "TableError", "create_account", "open_account",
+    "Decision", "Factor", "Interval", "NotEstimableError",
+    "State", "Plan", "TableError", "create_account", "open_account",
     "read_plan",
 }  # fmt: skip
 # What a message may call an argument, or an argument whose bad values it takes for

@@ -21,6 +21,7 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import tables
+from dpbayes.study import mass_vectors, query_history
 from dpbayes.study.all_data import count_crossings, prior_crossings
 from dpbayes.study.asymptotics import predict
 from dpbayes.study.lemmas import dilation, proved_guarantee, score_law, sliding
@@ -569,7 +570,7 @@ def test_d_c5_distance_can_beat_counts() -> None:
 
 def test_e_c1_sensitivity_is_the_largest_coefficient() -> None:
     row = [[1.0, 1.0, -1.0]]
-    scales = tables.laplace_scales(row, [0.1])
+    scales = query_history.laplace_scales(row, [0.1])
     added = tables.cost_of_scales(row, scales)
     replaced = tables.cost_of_scales(row, scales, "replace-one")
     assert replaced == pytest.approx(
@@ -602,14 +603,14 @@ def test_e_c3_monte_carlo_error() -> None:
 def test_e_c4_probability_calculation_error_matters() -> None:
     example = worked_example()
     weights = tables.blue(example.H, example.scales, example.q).noise_weights
-    vector = tables.pmf_probability_calculation(weights, 1e-4).masses
-    exact = tables.exact_masses(tables.NoiseLaw(weights)).masses
+    vector = mass_vectors.pmf_probability_calculation(weights, 1e-4).masses
+    exact = mass_vectors.exact_masses(tables.NoiseLaw(weights)).masses
     half = (exact.size - vector.size) // 2
     missed = (
         0.5 * np.abs(np.pad(vector, max(half, 0)) - np.pad(exact, max(-half, 0))).sum()
     )
     assert missed == pytest.approx(0.00053, abs=6e-6)
-    vector = tables.pmf_probability_calculation(np.full(1000, 0.1), 0.01)
+    vector = mass_vectors.pmf_probability_calculation(np.full(1000, 0.1), 0.01)
     masses = np.asarray(vector.masses)
     at = np.arange(masses.size) - masses.size // 2
     reported = np.sqrt((at**2 @ masses) / masses.sum())
@@ -619,15 +620,15 @@ def test_e_c4_probability_calculation_error_matters() -> None:
 
 
 def test_e_c5_interval_has_an_odd_number_of_cells() -> None:
-    vector = tables.pmf_probability_calculation([3.0, 4.0], 0.01)
-    interval = tables.credible_interval(vector, 0.1)
+    vector = mass_vectors.pmf_probability_calculation([3.0, 4.0], 0.01)
+    interval = mass_vectors.credible_interval(vector, 0.1)
     masses = np.asarray(vector.masses)
     middle = masses.size // 2
     inside = masses[middle - interval.steps : middle + interval.steps + 1]
     shorter = inside[1:-1].sum()
     assert inside.size == 2 * interval.steps + 1
     with pytest.raises(ValueError, match="mass"):
-        tables.credible_interval(vector, 0.5 * vector.lost)
+        mass_vectors.credible_interval(vector, 0.5 * vector.lost)
     check("E-C5", as_written=False, corrected=bool(inside.sum() >= 0.9 > shorter))
 
 
@@ -679,10 +680,10 @@ def test_e_c7_history_saves_budget() -> None:
 
 @pytest.mark.slow
 def test_e_c8_smallest_budget_is_myopic() -> None:
-    asked = tables.random_ranges((32,), 130, np.random.default_rng(2))
+    asked = query_history.random_ranges((32,), 130, np.random.default_rng(2))
     shares = {
         spending: [
-            tables.stream(
+            query_history.stream(
                 asked, 40.0, 0.05, bound, tables.Policy(spending=spending)
             ).answered[-1]
             for bound in (1.0, 2.0, 3.0)

@@ -11,6 +11,7 @@ from scipy.integrate import quad
 import dpbayes as dp
 from dpbayes import tables
 from dpbayes.sensitivity import profile
+from dpbayes.study import mass_vectors, query_history
 from dpbayes.study.linear_queries import recorded_times, worked_example
 from dpbayes.study.theorem_chain import corner_pair, enumerated_pair
 from tests.test_claims import check, check_no_verdict, delta_mechanism, mean
@@ -139,11 +140,11 @@ def test_e_c30_a_smaller_error_with_the_same_sample() -> None:
 
 def test_e_c31_the_probability_calculation_meets_a_small_error() -> None:
     weights = BEST.noise_weights
-    lost = [tables.pmf_probability_calculation(weights, g) for g in (1e-2, 1e-8)]
+    lost = [mass_vectors.pmf_probability_calculation(weights, g) for g in (1e-2, 1e-8)]
     cells = [vector.masses.size for vector in lost]
     cheap = lost[1].lost < 1e-6 and cells[1] < 4 * cells[0]
     assert cells[1] / cells[0] == pytest.approx(3.936, abs=6e-4)
-    small = tables.pmf_probability_calculation(np.full(1000, 0.1), 1e-8)
+    small = mass_vectors.pmf_probability_calculation(np.full(1000, 0.1), 1e-8)
     everywhere = small.standard_deviation > 0.9 * np.sqrt(2 * 1000 * 0.01)
     check("E-C31", as_written=bool(everywhere), corrected=bool(cheap))
 
@@ -184,7 +185,7 @@ def test_e_c34_a_constant_does_not_count() -> None:
     table = rng.integers(0, 9, 6)
     moved = [abs((query @ (table + e) + constant) - (query @ table + constant))
              for e in np.eye(6)]  # fmt: skip
-    scale = float(np.squeeze(tables.laplace_scales([query], [1.0])))
+    scale = float(np.squeeze(query_history.laplace_scales([query], [1.0])))
     check("E-C34", as_written=bool(np.isclose(max(moved), scale, rtol=1e-9)))
 
 

@@ -10,13 +10,14 @@ import pytest
 from scipy.stats import chi2, laplace
 
 from dpbayes import tables
+from dpbayes.study import mass_vectors, query_history
 from dpbayes.study.linear_queries import (
     posterior_one_unknown,
     recorded_times,
     squared_error,
     worked_example,
 )
-from dpbayes.tables import stream
+from dpbayes.study.query_history import stream
 from tests.test_claims import check, check_no_verdict
 
 EXAMPLE = worked_example()
@@ -83,7 +84,7 @@ def test_e_c15_many_answers_are_not_hard() -> None:
     weights = np.random.default_rng(3).uniform(1, 10, 1000)
     start = perf_counter()
     law = tables.NoiseLaw(weights)
-    total = float(tables.exact_masses(law).masses.sum())
+    total = float(mass_vectors.exact_masses(law).masses.sum())
     seconds = perf_counter() - start
     assert total == pytest.approx(1.0, abs=1e-9)
     check("E-C15", as_written=seconds > 60.0)
@@ -91,7 +92,7 @@ def test_e_c15_many_answers_are_not_hard() -> None:
 
 def test_e_c16_the_histogram_converges() -> None:
     rng = np.random.default_rng(4)
-    errors = [squared_error(tables.pmf_monte_carlo(LAW.weights, n, rng), LAW)
+    errors = [squared_error(mass_vectors.pmf_monte_carlo(LAW.weights, n, rng), LAW)
               for n in (300, 3000, 300_000)]  # fmt: skip
     check("E-C16", errors[0] > 3 * errors[1] > 30 * errors[2])
 
@@ -108,7 +109,7 @@ def test_e_c17_bound_by_a_chi_square() -> None:
         return float(np.mean(errors <= bound))
 
     three = below(np.array([0.3, 0.4, 0.3]))
-    rounded = below(tables.exact_masses(tables.NoiseLaw([4.0])).masses)
+    rounded = below(mass_vectors.exact_masses(tables.NoiseLaw([4.0])).masses)
     assert three == pytest.approx(0.9405, abs=0.005)
     check_no_verdict("E-C17", three < 0.945 and rounded > 0.99)
 
@@ -122,14 +123,14 @@ def test_e_c18_time_of_algorithm_1() -> None:
 
 
 def test_e_c19_lost_mass() -> None:
-    whole = tables.pmf_probability_calculation(LAW.weights, 0.01)
-    parts = [tables.pmf_probability_calculation([w], 0.01) for w in LAW.weights]
+    whole = mass_vectors.pmf_probability_calculation(LAW.weights, 0.01)
+    parts = [mass_vectors.pmf_probability_calculation([w], 0.01) for w in LAW.weights]
     kept = np.prod([1 - part.lost for part in parts])
     check("E-C19", whole.lost == pytest.approx(1 - kept, rel=1e-9))
 
 
 def test_e_c20_length_of_the_vectors() -> None:
-    cells = [tables.pmf_probability_calculation(LAW.weights, g).masses.size
+    cells = [mass_vectors.pmf_probability_calculation(LAW.weights, g).masses.size
              for g in (1e-2, 1e-4, 1e-8)]  # fmt: skip
     check("E-C20", cells[1] <= 2.01 * cells[0] and cells[2] <= 4.01 * cells[0])
 
@@ -137,7 +138,7 @@ def test_e_c20_length_of_the_vectors() -> None:
 def test_e_c21_order_of_convolution() -> None:
     halves = np.array([2, 5, 9, 14, 30])
     work = {
-        order: tables.convolution_work(np.array(order))
+        order: mass_vectors.convolution_work(np.array(order))
         for order in permutations(halves)
     }
     least, most = min(work.values()), max(work.values())
@@ -176,14 +177,16 @@ def test_e_c24_sequential_composition() -> None:
         for a in (0.2, 0.5)
     ]
     worst = np.abs(loss[0][:, None] + loss[1][None, :]).max()
-    assert tables.privacy_cost(np.ones((2, 4)), [0.2, 0.5]) == pytest.approx(worst)
+    assert query_history.privacy_cost(np.ones((2, 4)), [0.2, 0.5]) == pytest.approx(
+        worst
+    )
     check("E-C24", worst == pytest.approx(0.7))
 
 
 def test_e_c25_parallel_composition() -> None:
     budgets = [0.1, 0.2, 0.3]
-    added = tables.privacy_cost(np.eye(3), budgets)
-    scales = tables.laplace_scales(np.eye(3), budgets)
+    added = query_history.privacy_cost(np.eye(3), budgets)
+    scales = query_history.laplace_scales(np.eye(3), budgets)
     replaced = tables.cost_of_scales(np.eye(3), scales, "replace-one")
     assert replaced == pytest.approx(0.5)
     check("E-C25", added == pytest.approx(0.3))
@@ -201,9 +204,11 @@ def test_e_c26_inference_control() -> None:
 
 
 def test_e_c27_even_law() -> None:
-    exact = tables.exact_masses(LAW, 40).masses
-    convolved = tables.pmf_probability_calculation(LAW.weights, 0.01).masses
-    drawn = tables.pmf_monte_carlo(LAW.weights, 1000, np.random.default_rng(3)).masses
+    exact = mass_vectors.exact_masses(LAW, 40).masses
+    convolved = mass_vectors.pmf_probability_calculation(LAW.weights, 0.01).masses
+    drawn = mass_vectors.pmf_monte_carlo(
+        LAW.weights, 1000, np.random.default_rng(3)
+    ).masses
     even = [
         bool(np.allclose(v, v[::-1], atol=1e-15)) for v in (exact, convolved, drawn)
     ]
@@ -240,7 +245,7 @@ def test_e_c29_overall_privacy_cost() -> None:
         np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]]),
         [0.3, 0.2, 0.1],
     )
-    overall = tables.privacy_cost(rows, budgets)
+    overall = query_history.privacy_cost(rows, budgets)
     by_cell = (np.abs(rows) * np.array(budgets)[:, None]).sum(axis=0)
     assert overall == pytest.approx(by_cell.max())
     # One cell has spent a half when the other is asked for 0.6, and then for a

@@ -11,7 +11,6 @@ import pytest
 
 import dpbayes as dp
 from dpbayes import _validate
-from dpbayes.accuracy import distance_bound
 
 
 def test_a_sum_of_counts_does_not_wrap_around() -> None:
@@ -84,7 +83,6 @@ TWO_LABELLED = {
     "records_needed": lambda: dp.records_needed(
         0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
     ),
-    "distance_bound": lambda: distance_bound(1.0, X, ALPHA),
 }
 
 

@@ -27,16 +27,6 @@ def luminance(color: str) -> float:
     return float(_linear(color) @ _WEIGHTS)
 
 
-def contrast(first: str, second: str) -> float:
-    """Return the contrast ratio of two colours, between 1 and 21.
-
-    >>> round(contrast("#000000", "#FFFFFF"), 9)
-    21.0
-    """
-    low, high = sorted((luminance(first), luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
 def at_night(color: str) -> str:
     """Return the colour of the same hue whose contrast with the dark page is its own
     with white.

@@ -17,8 +17,9 @@ from scipy.optimize import brentq
 from scipy.special import exprel
 
 from dpbayes import _validate
-from dpbayes.tables.approximations import MassVector, exact_masses
-from dpbayes.tables.inference import blue, empty_factor, laplace_scales, shaped
+from dpbayes.study.mass_vectors import MassVector, exact_masses
+from dpbayes.study.query_history import laplace_scales
+from dpbayes.tables.inference import blue, empty_factor, shaped
 from dpbayes.tables.noise_law import Interval, NoiseLaw
 
 Array = NDArray[np.float64]

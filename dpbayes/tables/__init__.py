@@ -4,7 +4,7 @@ account.
 Published: `plan`, `account`, `table`, `release`, `shares`, `reading`,
 `forecast`, `report`. Asked:
 `answering` and `service`, with document E's mathematics in `inference`, `noise_law`,
-`approximations`, `decision`.
+`decision`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,12 @@ from importlib import import_module as _import_module
 
 _HOME = {
     "answering": "Answering",
-    "approximations": (
-        "CellInterval MassVector consistent convolution_work credible_interval "
-        "exact_masses pmf_monte_carlo pmf_probability_calculation"
-    ),
     "attributes": "Bins Categories Cube",
     "decision": (
-        "Allocation Decision Policy State Stream allocation budget combine decide"
-        " empty_state stream"
+        "Allocation Decision Policy State allocation budget combine decide empty_state"
     ),
     "inference": (
-        "Blue Factor NotEstimableError blue blue_sparse cost_of_scales "
-        "empty_factor laplace_scales privacy_cost random_ranges sensitivity"
+        "Blue Factor NotEstimableError blue cost_of_scales empty_factor sensitivity"
     ),
     "noise_law": "Interval NoiseLaw interval",
     "opening": "create_account open_account",

@@ -37,7 +37,6 @@ from dpbayes.tables.noise import (
     LARGEST_SCALE,
     SMALLEST_SCALE,
     as_float,
-    on_grid,
     scale_in_units,
 )
 from dpbayes.tables.noise_law import NoiseLaw
@@ -332,52 +331,3 @@ def shortest_affordable(
         if w0 is not None and state.policy.spending == "smallest":
             lengths.append(2.0 * NoiseLaw(combine(w0, scale)[1]).half_width(delta))
     return 1.0005 * min(lengths) if lengths else None
-
-
-@dataclass(frozen=True)
-class Stream:
-    """What was done with each question: `outcomes` (k,) words, overall cost `spent`
-    (k,).
-    """
-
-    outcomes: tuple[str, ...]
-    spent: Array
-
-    @property
-    def answered(self) -> Array:
-        """The share of questions answered so far, after each question."""
-        got = np.array([outcome != "rejected" for outcome in self.outcomes])
-        return np.asarray(np.cumsum(got) / np.arange(1, got.size + 1))
-
-    @property
-    def first_rejection(self) -> int:
-        """The number, from 1, of the first question that was refused; one past the end
-        if none.
-        """
-        return [*self.outcomes, "rejected"].index("rejected") + 1
-
-
-def stream(
-    questions: ArrayLike, lengths: ArrayLike, delta: float, bound: float, policy: Policy
-) -> Stream:
-    """Return what is done with questions (k, cells) of `lengths` one or (k,); it needs
-    no data.
-
-    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
-    >>> made.outcomes
-    ('fresh', 'derived', 'fresh')
-    """
-    rows = shaped("questions", questions, "k", "cells")
-    wanted = check.positive_array("lengths", lengths)
-    if wanted.ndim:
-        shaped("lengths", wanted, len(rows))
-    limit, outcomes, spent = check.positive("bound", bound), [], []
-    state = empty_state(rows.shape[1], policy)
-    for row, length in zip(rows, np.broadcast_to(wanted, len(rows)), strict=True):
-        query = on_grid(row, row.size)
-        made = decide(state, query, float(length), delta, limit)
-        if made.outcome == "fresh":
-            state = state.after(query, as_float(made.scale_units), 0.0)
-        outcomes.append(made.outcome)
-        spent.append(state.spent)
-    return Stream(tuple(outcomes), check.frozen(np.array(spent)))

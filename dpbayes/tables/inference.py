@@ -10,13 +10,10 @@ shortest solution of B^T w = q.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr_insert, solve_triangular
-from scipy.sparse import csr_array, diags_array, issparse, vstack
-from scipy.sparse.linalg import lsmr
 
 from dpbayes import _validate as check
 from dpbayes.tables.units import RELATIONS
@@ -65,48 +62,6 @@ def sensitivity(H: ArrayLike, neighbours: str = "add-or-remove") -> Array:
     return np.asarray(matrix.max(axis=1) - matrix.min(axis=1))
 
 
-def laplace_scales(
-    H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove"
-) -> Array:
-    """Return b_i = S_i / alpha_i for `H` (m, cells) and `alpha` (m,) > 0; S_i = 0 is
-    refused.
-
-    P[y_i in B | x] <= e^alpha_i P[y_i in B | x'] for all neighbours x, x', sets B (E,
-    Theorem 2.1).
-
-    >>> laplace_scales([[0.0, 2.0], [1.0, 1.0]], [0.5, 0.1])
-    array([ 4., 10.])
-    """
-    S = sensitivity(H, neighbours)
-    budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
-    if np.any(S == 0.0):
-        still = f"row {int(np.argmin(S))} has sensitivity 0 under {neighbours}"
-        raise ValueError(
-            f"H must have queries that some neighbour changes, but {still}"
-        )
-    return np.asarray(S / budgets)
-
-
-def privacy_cost(
-    H: ArrayLike, alpha: ArrayLike, neighbours: str = "add-or-remove"
-) -> float:
-    """Return the budget that all answers together have spent on the record that suffers
-    most.
-
-    With b_i = S_i / alpha_i, max_j sum_i |H_ij| / b_i, or max_jl sum_i |H_ij - H_il| /
-    b_i where records are replaced: P[y in B | x] <= e^cost P[y in B | x'] for all
-    neighbours x, x' and sets B, and no smaller number will do; also for queries chosen
-    from earlier answers (E, Theorems 2.1, 5.1, 5.2, the joint form derived;
-    `thm-overall-cost`).
-
-    >>> privacy_cost([[1.0, 0.0], [0.0, 1.0]], [0.1, 0.2])
-    0.2
-    """
-    S = sensitivity(H, neighbours)
-    budgets = shaped("alpha", check.positive_array("alpha", alpha), S.size)
-    return cost_of_scales(H, np.where(S > 0.0, S, 1.0) / budgets, neighbours)
-
-
 def cost_of_scales(
     H: ArrayLike, scales: ArrayLike, neighbours: str = "add-or-remove"
 ) -> float:
@@ -133,22 +88,6 @@ def changes(query: Array, neighbours: str) -> Array:
         limit = f"{_MOST_PAIRED_CELLS} under replace-one, which looks at pairs of cells"
         raise ValueError(f"cells must be at most {limit}, got {query.size}")
     return np.abs(np.subtract.outer(query, query))
-
-
-def random_ranges(shape: Any, count: int, rng: np.random.Generator) -> Array:
-    """Return random boxes of a cube as rows (count, cells); each pair of ends is as
-    likely.
-
-    >>> random_ranges((2, 3), 4, np.random.default_rng(1)).shape
-    (4, 6)
-    """
-    sides = check.sizes("shape", shape)
-    check.generator("rng", rng)
-    boxes = np.zeros((check.integer("count", count, 1), *sides))
-    for box in boxes:
-        ends = [np.sort(rng.choice(side + 1, 2, replace=False)) for side in sides]
-        box[tuple(slice(*pair) for pair in ends)] = 1.0
-    return check.frozen(boxes.reshape(len(boxes), -1))
 
 
 class NotEstimableError(ValueError):
@@ -273,7 +212,7 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
     (array([ 1., -1.]), 10.0)
     """
     matrix = shaped("H", H, "m", "cells")
-    b, targets = _scales_and_targets(scales, Q, *matrix.shape)
+    b, targets = scales_and_targets(scales, Q, *matrix.shape)
     factor, asked = empty_factor(matrix.shape[1]), matrix.any(axis=1)
     for row, scale in zip(matrix[asked], b[asked], strict=True):
         factor = factor.append(row, float(scale))
@@ -284,46 +223,19 @@ def blue(H: ArrayLike, scales: ArrayLike, Q: ArrayLike) -> Blue:
             line[:] = np.nan
         else:
             line[asked] = found / b[asked]
-    return _blue(weights, b, np.ndim(Q))
+    return estimates(weights, b, np.ndim(Q))
 
 
-def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
-    """Return what `blue` returns for a sparse `H` over up to millions of cells, by
-    LSMR.
-
-    A query (dense or sparse) is estimable when what is left of it is below 1e-6 of its
-    length. Cells that no query tells apart are looked at once: random sums of their
-    columns agree, as others' do by chance for one pair in 10^30. `scales` within some
-    six powers of ten.
-
-    >>> blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0]).weights.round(9)
-    array([ 1., -1.])
-    """
-    matrix = csr_array(check.offering("H", H, "tocsr"), dtype=np.float64)
-    dense = Q.toarray() if issparse(Q) else Q
-    b, targets = _scales_and_targets(scales, dense, *matrix.shape)
-    rows = vstack([matrix, csr_array(targets)]).tocsc()
-    real, imaginary = np.random.default_rng(0).standard_normal((2, rows.shape[0]))
-    _, chosen = np.unique(rows.T @ real + 1j * (rows.T @ imaginary), return_index=True)
-    transposed = (diags_array(1.0 / b) @ matrix.tocsc()[:, chosen]).T.tocsr()
-    weights, limit = np.empty((len(targets), b.size)), 10 * (b.size + 100)
-    for line, q in zip(weights, targets[:, chosen], strict=True):
-        found = lsmr(transposed, q, atol=1e-13, btol=1e-13, conlim=0.0, maxiter=limit)[
-            0
-        ]
-        left = np.linalg.norm(transposed @ found - q)
-        line[:] = found / b if left <= 1e-6 * np.linalg.norm(q) else np.nan
-    return _blue(weights, b, np.ndim(dense))
-
-
-def _scales_and_targets(
+def scales_and_targets(
     scales: ArrayLike, Q: ArrayLike, m: int, cells: int
 ) -> tuple[Array, Array]:
+    """Return m noise scales and queries (t, cells), checked."""
     b = shaped("scales", check.positive_array("scales", scales), m)
     return b, shaped("Q", np.atleast_2d(check.real_array("Q", Q)), "t", cells)
 
 
-def _blue(weights: Array, b: Array, axes: int) -> Blue:
+def estimates(weights: Array, b: Array, axes: int) -> Blue:
+    """Return rows of weights as estimates, or the only one where a query is a vector."""
     lines = weights if axes == 2 else weights[0]
     return Blue(
         check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1)))

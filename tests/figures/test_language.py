@@ -21,12 +21,18 @@ from dpbayes.figures.language import (
     series_style,
     styles,
 )
-from dpbayes.figures.night import PAGE, at_night, contrast, luminance
+from dpbayes.figures.night import PAGE, at_night, luminance
 from dpbayes.mechanisms import REGISTRY
 
 COLORS = sorted(
     {look.color for look in LOOKS.values()} | {*SERIES, str(REFERENCE["color"])}
 )
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast ratio of two colours by WCAG 2.2, between 1 and 21."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
 
 
 def test_every_registered_mechanism_has_a_look_and_a_plain_name() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbayes import tables
+from dpbayes.study import query_history
 from dpbayes.study.linear_queries import worked_example
 from dpbayes.tables.decision import (
     Policy,
@@ -193,10 +194,10 @@ def test_a_budget_smaller_by_a_billionth_would_not_do(
 
 
 def test_cost_of_the_worked_example() -> None:
-    assert tables.privacy_cost(EXAMPLE.H, EXAMPLE.alpha) == pytest.approx(
+    assert query_history.privacy_cost(EXAMPLE.H, EXAMPLE.alpha) == pytest.approx(
         0.35, abs=1e-12
     )
-    replaced = tables.privacy_cost(EXAMPLE.H, EXAMPLE.alpha, "replace-one")
+    replaced = query_history.privacy_cost(EXAMPLE.H, EXAMPLE.alpha, "replace-one")
     assert replaced == pytest.approx(0.45, abs=1e-12)
 
 

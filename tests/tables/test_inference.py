@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from dpbayes import tables
+from dpbayes.study import query_history
 from dpbayes.study.linear_queries import worked_example
 
 EXAMPLE = worked_example()
@@ -54,7 +55,7 @@ def test_weights_equal_the_pseudo_inverse_and_the_sparse_ones(
         result.weights, expected, atol=1e-8 * np.abs(expected).max()
     )
     np.testing.assert_allclose(result.weights @ H, Q, atol=1e-9)
-    sparse = tables.blue_sparse(csr_array(H), b, Q)
+    sparse = query_history.blue_sparse(csr_array(H), b, Q)
     np.testing.assert_allclose(
         sparse.weights, result.weights, atol=1e-7 * (1 + np.abs(Q).max())
     )
@@ -78,7 +79,7 @@ def test_rank_deficient_history_keeps_its_digits_where_normal_equations_lose_the
 @pytest.mark.parametrize("spread", [1.0, 1e2, 1e4])
 def test_five_hundred_answers_of_many_sizes_keep_their_digits(spread: float) -> None:
     rng = np.random.default_rng(5)
-    H = tables.random_ranges((8, 8), 400, rng)
+    H = query_history.random_ranges((8, 8), 400, rng)
     H = np.vstack([H, H[:100]])
     b = spread ** rng.uniform(0.0, 1.0, 500)
     factor = tables.empty_factor(64)
@@ -161,14 +162,14 @@ def test_a_history_over_a_million_cells_is_estimated_as_on_the_cells_that_matter
     rng = np.random.default_rng(4)
     edges = np.sort(rng.choice(999, (2, 9), replace=False) + 1)
     cuts = [np.concatenate([[0], side, [1000]]) for side in edges]
-    small = tables.random_ranges((10, 10), 60, rng)
+    small = query_history.random_ranges((10, 10), 60, rng)
     b = rng.uniform(1.0, 5.0, 60)
     place = [np.searchsorted(cut, np.arange(1000), "right") - 1 for cut in cuts]
     owner = (10 * place[0][:, None] + place[1][None, :]).reshape(-1)
     volumes = np.bincount(owner, minlength=100).astype(float)
     wide = csr_array(small)[:, owner]
     targets = np.vstack([small[:2] - small[3], small[5]])
-    found = tables.blue_sparse(wide, b, csr_array(targets)[:, owner])
+    found = query_history.blue_sparse(wide, b, csr_array(targets)[:, owner])
     # Cells that no box tells apart are one cell: the same weights make their sums.
     expected = tables.blue(small, b, targets)
     assert wide.shape == (60, 10**6)
@@ -177,4 +178,4 @@ def test_a_history_over_a_million_cells_is_estimated_as_on_the_cells_that_matter
     np.testing.assert_allclose(found.weights @ small, targets, atol=1e-6)
     corner = np.zeros(10**6)
     corner[0] = 1.0
-    assert not tables.blue_sparse(wide, b, corner).estimable
+    assert not query_history.blue_sparse(wide, b, corner).estimable

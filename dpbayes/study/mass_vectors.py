@@ -1,5 +1,4 @@
-"""Approximations: mass vectors of the combined noise, intervals off them, and counts of
-at least 0.
+"""Mass vectors of the combined noise of an estimate, and intervals off them.
 
 A mass vector holds the probabilities of the unit cells (k - 1/2, k + 1/2] for k = -r ..
 r (E, Definition 4.1): estimated from draws (Algorithm 1), by convolution (Algorithm 2),
@@ -16,15 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.fft
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 from scipy.signal import convolve
 
 from dpbayes import _validate as check
-from dpbayes.tables.inference import Array, blue, shaped
+from dpbayes.tables.inference import Array, shaped
 from dpbayes.tables.noise_law import NoiseLaw
 
-# answers times cells for consistent answers: nnls then takes some seconds
-LARGEST = 1 << 22
 _LONGEST = 1 << 26  # cells of a side: 512 MB
 _NEGLIGIBLE = 41.5  # e-folds, 1e-18
 
@@ -222,41 +218,3 @@ def credible_interval(pmf: MassVector | ArrayLike, delta: float) -> CellInterval
             " smaller gamma or the exact law"
         )
     return CellInterval(int(enough[0]), float(reached[enough[0]]))
-
-
-def consistent(H: ArrayLike, scales: ArrayLike, y: ArrayLike, Q: ArrayLike) -> Array:
-    """Return the least-squares estimates of Q x over all x >= 0 from answers y = Hx +
-    N.
-
-    x minimises sum_i ((y_i - H_i x) / b_i)^2; NaN for queries that are not estimable.
-    It costs no privacy, but unbiasedness: where counts are small it is too large on
-    average. ValueError where the conditions of Karush, Kuhn and Tucker do not hold to
-    1e-9. `H` (m, cells), at most `LARGEST` entries; `scales` (m,) positive; `y` (m,);
-    `Q` (cells,) or (t, cells). Book: `thm-consistent`.
-
-    >>> consistent([[1.0, 0.0], [1.0, 1.0]], [2.0, 2.0], [-3.0, 5.0], [[1.0, 0.0], [0.0, 1.0]])
-    array([0., 5.])
-    """
-    matrix = shaped("H", H, "m", "cells")
-    if matrix.size > LARGEST:
-        raise ValueError(f"H must have at most {LARGEST} entries, got {matrix.size}")
-    b = shaped("scales", check.positive_array("scales", scales), len(matrix))
-    answers = shaped("y", y, len(matrix))
-    size = max(float(np.abs(answers / b).max()), 1.0)
-    G, d = matrix / b[:, None], answers / b / size
-    try:
-        x = nnls(G, d)[0]
-    except RuntimeError as error:
-        raise ValueError(
-            f"y must have a consistent fit that can be found: {error}"
-        ) from error
-    # At the minimum of |Gx - d|^2 over x >= 0 its gradient is at least 0, and 0 where x
-    # > 0.
-    gradient = G.T @ (G @ x - d) / (np.abs(G).T @ (np.abs(G) @ x + np.abs(d)) + 1e-300)
-    violation = float(np.where(x > 0.0, np.abs(gradient), -gradient).max())
-    if not violation <= 1e-9:  # which rounding may leave
-        raise ValueError(
-            f"y must have a consistent fit that can be found, got {violation:.1e} off"
-        )
-    estimable = blue(matrix, b, Q).estimable
-    return np.where(estimable, np.asarray(Q, np.float64) @ (x * size), np.nan)
