@@ -1,9 +1,11 @@
-"""``dpbayes account``: the account of a data set, from which every release and answer
+r"""``dpbayes account``: the account of a data set, from which every release and answer
 is paid.
 
-dpbayes account create clinic.account --dataset clinic --unit record --epsilon 3 --table
-people.csv dpbayes account show clinic.account dpbayes account verify clinic.account
---receipt "clinic 4 1f0c…" dpbayes account accept clinic.account people-2027.csv
+    dpbayes account create clinic.account --dataset clinic --unit record --epsilon 3 \
+        --table people.csv
+    dpbayes account show clinic.account
+    dpbayes account verify clinic.account --receipt "clinic 4 1f0c…"
+    dpbayes account accept clinic.account people-2027.csv
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dpbayes.tables.account import Account
 from dpbayes.tables.keys import witness_file
 from dpbayes.tables.notes import leave_note
 from dpbayes.tables.opening import create_account, open_account
-from dpbayes.tables.units import RELATIONS, Unit, counted, decimal_text
+from dpbayes.tables.units import RELATIONS, WORTHLESS, Unit, counted, decimal_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--epsilon", required=True, help="bound of all spends together")
     create.add_argument("--table", required=True, help="file the data set consists of")
     create.add_argument("--neighbours", choices=RELATIONS, default="replace-one")
-    show = actions.add_parser("show", help="list what was spent and what is left")
+    show = actions.add_parser(
+        "show", help="list questions, answers, what was spent and what is left"
+    )
     verify = actions.add_parser(
         "verify", help="check the account against its key and receipts"
     )
@@ -58,14 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     action, place = arguments.action, arguments.account
     if action == "create":
         unit = Unit(arguments.person, arguments.keep)
-        given = (
-            arguments.dataset,
-            arguments.epsilon,
-            arguments.table,
-            unit,
-            arguments.neighbours,
-        )
-        account = create_account(place, *given)
+        given = arguments.dataset, arguments.epsilon, arguments.table, unit
+        account = create_account(place, *given, arguments.neighbours)
     else:
         account = open_account(place)
     if action == "verify":
@@ -73,26 +71,48 @@ def run(arguments: argparse.Namespace) -> int:
     if action == "accept":
         account.accept(Path(arguments.table))
     if action == "show":
-        for entry in account.entries:
-            if entry.kind == "spend":
-                amount = decimal_text(entry.epsilon, "up")
-                print(
-                    f"{entry.sequence:>6}  {entry.time}  {amount:>10}  {entry.request}"
-                )
+        print_spends(account)
     else:
-        print(f"key      {witness_file(account.dataset)}")
-        print(
-            f"note     {leave_note(Path(arguments.table), account.path, account.dataset)}"
-        )
+        note = leave_note(Path(arguments.table), account.path, account.dataset)
+        print(f"key      {witness_file(account.dataset)}\nnote     {note}")
+    if action == "accept":
+        print("version  a new one: what is asked of it is drawn and paid anew")
     left, bound = (
         decimal_text(value, "down") for value in (account.balance, account.bound)
     )
+    differ = account.unit.differ_by(account.neighbours)
     print(f"account  {account.path} of {account.dataset}, {account.neighbours}")
-    print(
-        f"unit     {account.unit}\nbalance  {left} of {bound}\nreceipt "
-        f" {account.receipt}"
-    )
+    print(f"unit     {account.unit}")
+    print(f"balance  {left} of {bound}: epsilon for {differ}")
+    if account.bound > WORTHLESS:
+        print(f"warning  an epsilon above {WORTHLESS} promises next to nothing")
+    print(f"receipt  {account.receipt}")
     return 0
+
+
+def print_spends(account: Account) -> None:
+    """Print what was paid for: of a question its text, who asked, and the answer."""
+    from dpbayes.tables.answering import answer_of
+
+    for spend, drawn in account.spends():
+        amount = decimal_text(spend.epsilon, "up")
+        print(f"{spend.sequence:>6}  {spend.time}  {amount:>10}  {spend.request}")
+        answer = answer_of(spend, drawn)
+        if "asked" in spend.fields:
+            payer = spend.fields["payer"]
+            by = f", asked by {payer}" if payer else ""
+            print(f"        {_plain(spend.fields['statement'])}{by}")
+        if answer is not None and answer.interval is not None:
+            low, high = answer.interval
+            print(
+                f"        {answer.estimate:.2f}, between {low:.2f} and {high:.2f} at"
+                f" confidence {answer.confidence:.15g}"
+            )
+
+
+def _plain(text: str) -> str:
+    """Return a text of an analyst without what moves the cursor of a terminal."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def verified(account: Account, arguments: argparse.Namespace) -> int:

@@ -1,9 +1,10 @@
-"""``dpbayes ask``: questions about a cube of real data, answered within a privacy
+r"""``dpbayes ask``: questions about a cube of real data, answered within a privacy
 bound.
 
     dpbayes ask "income >= 10" --cube people.toml --account clinic.account --length 20
-    dpbayes ask "income >= 10" --server http://127.0.0.1:8000 --length 20 --confidence
-    .9
+    dpbayes ask "income >= 10" --server http://127.0.0.1:8000 --length 20
+    dpbayes ask --questions survey.txt --cube people.toml --account clinic.account \
+        --length 20 --price
 
 The cube file is described in `dpbayes.tables.files`; the token of a server is in
 DPBAYES_TOKEN.
@@ -14,11 +15,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from dpbayes.tables.units import WORTHLESS
 
 TOKEN = "DPBAYES_TOKEN"
 Fields = dict[str, Any]
@@ -27,7 +33,12 @@ Fields = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add = parser.add_argument
-    add("question", help='such as "income >= 10 and age < 35"')
+    add("question", nargs="?", help='such as "income >= 10 and age < 35"')
+    add(
+        "--questions",
+        metavar="FILE",
+        help="several, one a line, # begins a remark; with --price priced together",
+    )
     add("--cube", help="cube file (TOML); not with --server")
     paid = parser.add_mutually_exclusive_group(required=True)
     paid.add_argument(
@@ -49,29 +60,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer one question, once for each value of an attribute where that is asked."""
+    """Answer questions, each once for each value of an attribute where that is asked.
+
+    The exit status is 1 where one of them is rejected.
+    """
     if (arguments.cube is None) == (arguments.server is None):
         raise ValueError("--cube must be given with --account, and not with --server")
-    names = ("question", "length", "confidence", "by", "request")
-    wish = {name: getattr(arguments, name) for name in names}
+    wish = wish_of(arguments)
     if arguments.server is not None:
         token, path = os.environ.get(TOKEN, ""), "/price" if arguments.price else "/ask"
-        given = {name: value for name, value in wish.items() if value is not None}
-        reply = post(arguments.server, token, path, given)
-        answers = reply.get("answers", [reply])
+        reply = post(arguments.server, token, path, wish)
+        answers: Iterable[Fields] = reply.get("answers", [reply])
     else:
-        from dpbayes.tables.answering import open_answering
-        from dpbayes.tables.opening import open_account
-        from dpbayes.tables.predicate import wished
+        answers = _answers(arguments, json.dumps(wish))
+    outcomes, total, last = [], 0.0, Fields()
+    for last in answers:
+        outcomes.append(last["outcome"])
+        total += last["cost"]
+        text = json.dumps(last) if arguments.json else _described(last, arguments.price)
+        print(text, flush=True)
+    if not arguments.json and outcomes:
+        print(_summed(last, len(outcomes), total, arguments.price))
+    return 1 if "rejected" in outcomes else 0
 
-        asked = open_answering(arguments.cube, open_account(arguments.account))
-        answer = asked.price if arguments.price else asked.ask
-        answers = [
-            asdict(answer(one)) for one in asked.questions(wished(json.dumps(wish)))
-        ]
-    for one in answers:
-        print(json.dumps(one) if arguments.json else _described(one, arguments.price))
-    return 1 if "rejected" in [one["outcome"] for one in answers] else 0
+
+def wish_of(arguments: argparse.Namespace) -> Fields:
+    """Return what is asked for, as a service reads it."""
+    names = ("question", "length", "confidence", "by", "request")
+    wish = {name: getattr(arguments, name) for name in names}
+    if (wish["question"] is None) == (arguments.questions is None):
+        raise ValueError("a question must be given, or --questions with a file of them")
+    if arguments.questions is not None:
+        wish["questions"] = _lines(arguments.questions)
+    return {name: value for name, value in wish.items() if value is not None}
+
+
+def _lines(file: str) -> list[str]:
+    """Return the questions in a file."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(
+            f"--questions must be a file of questions, got {file!r}: {why}"
+        ) from None
+    found = [text for line in lines if (text := line.partition("#")[0].strip())]
+    if not found:
+        raise ValueError(f"--questions must have one a line, got none in {file!r}")
+    return found
+
+
+def _answers(arguments: argparse.Namespace, wish: str) -> Iterator[Fields]:
+    """Yield the answers, or prices, that a curator gets from the account."""
+    from dpbayes.tables.answering import open_answering
+    from dpbayes.tables.opening import open_account
+    from dpbayes.tables.predicate import wished
+
+    account = open_account(arguments.account)
+    asked = open_answering(arguments.cube, account)
+    if asked.converted:
+        print(f"note: {asked.converted}", file=sys.stderr)
+    questions = asked.questions(wished(wish))
+    found = asked.prices(questions) if arguments.price else map(asked.ask, questions)
+    for one in found:
+        left = min(one.left, float(account.balance) - (one.cost * arguments.price))
+        whose = one.left_of if left == one.left else f"account {account.path}"
+        yield asdict(one) | {"left": left, "left_of": whose}
 
 
 def post(address: str, token: str, path: str, fields: Fields) -> Fields:
@@ -106,6 +160,7 @@ def post(address: str, token: str, path: str, fields: Fields) -> Fields:
 
 
 def _described(one: Fields, priced: bool) -> str:
+    """Return an answer, or what one would cost, in lines for a reader."""
     lines, would = [one["question"]], "would be " if priced else ""
     if one["interval"] is not None:
         low, high = one["interval"]
@@ -122,8 +177,24 @@ def _described(one: Fields, priced: bool) -> str:
         lines.append(f"  {would}rejected: too little is left; {shortest}")
     else:
         lines.append(f"  {would}{one['outcome']}, cost {one['cost']:.6g}")
+    return "\n".join(lines)
+
+
+def _summed(last: Fields, number: int, total: float, priced: bool) -> str:
+    """Return what is spent and left after the last answer, in which epsilon, and what
+    the confidence is not.
+    """
+    would = "would be " if priced else ""
+    lines = [f"together {would}{total:.6g}"] if number > 1 else []
     lines.append(
-        f"  spent {one['spent']:.6g} of this cube's bound; left"
-        f" {float(one['left']):.6g}"
+        f"spent {would}{last['spent']:.6g} of this cube's bound; {would}left"
+        f" {float(last['left']):.6g} of {last['left_of']}"
+    )
+    lines.append(f"every cost is the epsilon for {last['epsilon_for']}")
+    if total > WORTHLESS:
+        lines.append(f"an epsilon above {WORTHLESS} promises next to nothing")
+    lines.append(
+        "the confidence is that of a question, and of an interval, chosen before"
+        " looking at any answer"
     )
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.tables import keys, notes
-from dpbayes.tables.entries import Entry, read_entries
+from dpbayes.tables.entries import Entry, RequestTakenError, read_entries
 from dpbayes.tables.keys import AccountError, Witness, connected
 from dpbayes.tables.units import RELATIONS, Unit, decimal_text
 
@@ -238,12 +238,16 @@ class Account:
         _ = self.entries
         return self._paid(request, table)
 
+    def spends(self, after: int = -1) -> list[tuple[Entry, str | None]]:
+        """Return what was paid for in entries above `after`, and what was drawn."""
+        paid = [entry for entry in self.entries[after + 1 :] if entry.kind == "spend"]
+        return [(spend, self._drawn(spend.request)) for spend in paid]
+
     def history(self, cube: str, after: int = -1) -> list[tuple[Entry, str | None]]:
         """Return the answers bought about a cube in entries above `after`, and what was
         drawn.
         """
-        spends = [e for e in self.entries[after + 1 :] if e.fields.get("cube") == cube]
-        return [(spend, self._drawn(spend.request)) for spend in spends]
+        return [one for one in self.spends(after) if one[0].fields.get("cube") == cube]
 
     def verify(self, receipts: list[str]) -> None:
         """Raise AccountError unless every receipt is of an entry of this account."""
@@ -364,7 +368,7 @@ class Account:
 
 
 def _other(before: Entry, how: str) -> AccountError:
-    return AccountError(
+    return RequestTakenError(
         f"request {before.request!r} was made {how} (entry {before.sequence}); name the"
         " new one differently"
     )

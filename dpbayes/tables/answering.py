@@ -34,6 +34,7 @@ from dpbayes.tables.decision import (
     empty_state,
     shortest_affordable,
 )
+from dpbayes.tables.entries import Entry
 from dpbayes.tables.files import MOST_ANSWERS, CubeFile
 from dpbayes.tables.noise import as_float, on_grid, system_noise, true_answer
 from dpbayes.tables.predicate import Answer, Question, Wish, coefficients
@@ -45,7 +46,7 @@ Most = Callable[[], Fraction] | None
 
 
 class Answering:
-    r"""Answers questions about a cube of counts, each fresh answer paid from an account.
+    r"""Answers questions about counts, each fresh answer paid from an account.
 
     For all tables x, x' that are neighbours under the account's relation and unit, and
     every set B of answers and refusals, P[B | x] <= e^bound P[B | x'], also when later
@@ -132,43 +133,40 @@ class Answering:
         return Question(text, query, wanted, missing, payer, request)
 
     def questions(self, wish: Wish, payer: str = "") -> Iterator[Question]:
-        """Yield the questions of a wish, one for each value of `by`, with ids a, a#1,
-        ...
+        """Return the questions of a wish, one for each text and value of `by`, with ids
+        a, a#1, ...; all are checked before the first one is asked.
         """
-        given = wish.question, wish.length, 1.0 - wish.confidence, payer, wish.request
-        whole = self.question(*given)
         names = [one.name for one in self.cube.attributes]
         if wish.by is not None and wish.by not in names:
             known = ", ".join(names)
             raise ValueError(
                 f"by must be an attribute of the cube ({known}), got {wish.by!r}"
             )
-        if wish.by is None:
-            return iter([whole])
-        return self._by(whole, names.index(wish.by))
+        for text in wish.texts:
+            self.question(text, wish.length, 1.0 - wish.confidence)
+        return self._each(wish, payer)
 
-    def _by(self, whole: Question, axis: int) -> Iterator[Question]:
+    def _each(self, wish: Wish, payer: str) -> Iterator[Question]:
+        number = 0
+        for text in wish.texts:
+            whole = self.question(text, wish.length, 1.0 - wish.confidence, payer)
+            for one in [whole] if wish.by is None else self._by(whole, wish.by):
+                request = f"{wish.request}#{number}" if number else wish.request
+                yield replace(one, request=request if wish.request else None)
+                number += 1
+
+    def _by(self, whole: Question, name: str) -> Iterator[Question]:
         """Yield a question about each value of an attribute, made when it is wanted."""
-        one, found = self.cube.attributes[axis], 0
-        shape = (
-            self.cube.shape[:axis],
-            self.cube.shape[axis],
-            self.cube.shape[axis + 1 :],
-        )
-        before, size, behind = math.prod(shape[0]), shape[1], math.prod(shape[2])
-        boxes = whole.query.reshape(before, size, behind)
-        for i, label in enumerate(one.labels):
+        attributes, shape = self.cube.attributes, self.cube.shape
+        axis = [one.name for one in attributes].index(name)
+        cells = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+        boxes = whole.query.reshape(cells)
+        for i, label in enumerate(attributes[axis].labels):
             if boxes[:, i].any():
                 query = np.zeros_like(boxes)
                 query[:, i] = boxes[:, i]
-                text, request = (
-                    f"({whole.text}) and {one.name} = {label}",
-                    whole.request,
-                )
-                request = f"{request}#{i}" if found and request else request
-                found += 1
-                query = frozen(query.reshape(-1))
-                yield replace(whole, text=text, query=query, request=request)
+                text = f"({whole.text}) and {name} = {label}"
+                yield replace(whole, text=text, query=frozen(query.reshape(-1)))
 
     def price(self, question: Question, most: Most = None) -> Answer:
         """Return what `ask` would do and charge; nothing is drawn or spent."""
@@ -313,6 +311,15 @@ class Answering:
             answer = as_float(int(drawn, 0))
             self._state = self._state.after(query, as_float(scale), answer)
             self._last = spend.sequence
+
+
+def answer_of(spend: Entry, drawn: str | None) -> Answer | None:
+    """Return the answer that was paid for, as its analyst got it; None for a release,
+    and where nothing is drawn yet.
+    """
+    if drawn is None or "offer" not in spend.fields:
+        return None
+    return _answer(spend.fields["offer"], int(drawn, 0))
 
 
 def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:

@@ -20,6 +20,10 @@ SCHEMA = (
 )
 
 
+class RequestTakenError(AccountError):
+    """A request's id was used for something else; the message names no file."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One line of an account: kind "open", "table", "spend" or "result"; what it

@@ -20,12 +20,14 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from dpbayes._validate import shown
 from dpbayes.tables.inference import Array
 
 LONGEST = 2000  # letters of a query
+MOST_AT_ONCE = 1000  # questions of one wish
 MOST_TERMS = 100  # comparisons, values, signs and words `not` in it
 
 _TOKEN = re.compile(
@@ -46,16 +48,37 @@ Attribute = Any
 
 
 class Wish(BaseModel):
-    """What somebody asks for, as far as it can be checked without the cube."""
+    """What somebody asks for, as far as it can be checked without the cube: one
+    question, or `questions` with one length.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    question: str
+    question: str | None = None
     length: Annotated[float, Field(allow_inf_nan=False)]
     confidence: Annotated[float, Field(ge=1e-15, le=1.0 - 1e-15)] = 0.95
     by: str | None = None
     request: (
         Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] | None
     ) = None
+    questions: Annotated[list[str], Field(min_length=1, max_length=MOST_AT_ONCE)] = (
+        Field(default_factory=list)
+    )
+
+    @model_validator(mode="after")
+    def _asks(self) -> Wish:
+        if (self.question is None) == (not self.questions):
+            raise PydanticCustomError("missing", "question or questions must be given")
+        return self
+
+    @property
+    def several(self) -> bool:
+        """Whether there can be more than one answer."""
+        return self.by is not None or bool(self.questions)
+
+    @property
+    def texts(self) -> list[str]:
+        """The questions in words."""
+        return self.questions or [str(self.question)]
 
 
 def wished(body: str | bytes) -> Wish:
@@ -71,7 +94,8 @@ def wished(body: str | bytes) -> Wish:
     if not first["loc"] or first["type"] in ("missing", "extra_forbidden"):
         fields = ", ".join(Wish.model_fields)
         raise ValueError(
-            f"a question must have the fields {fields}, the first two at least"
+            f"a question must have the fields {fields}: length, and question or"
+            " questions at least"
         )
     allowed = re.sub(r"^\w+ should ", "", first["msg"])
     raise ValueError(f"{first['loc'][0]} must {allowed}, got {shown(first['input'])}")

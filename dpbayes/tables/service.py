@@ -1,10 +1,11 @@
 """One curator process holds table and account; analysts ask it over HTTP, with a token
 each.
 
-    POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if wanted,
-                 "by": "sex" to ask once for each value of an attribute;
-                 "request": "monday-1", under which what was paid has the same answer again
-    POST /price  the same; nothing is drawn or spent
+    POST /ask    {"question": "income >= 10", "length": 40, "confidence": 0.95}, and, if
+                 wanted, "by": "sex" to ask once for each value of an attribute;
+                 "request": "monday-1", under which what was paid has the same answer
+                 again; "questions": [...] in place of "question" for several
+    POST /price  the same; nothing is drawn or spent, and several are priced together
     GET /balance
 
 Who brings no token is told so before anything is read. Answers are decided, drawn and
@@ -22,9 +23,12 @@ import hmac
 import json
 import math
 import re
+import secrets
+import sys
 import time
+import traceback
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from fractions import Fraction
@@ -40,15 +44,17 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpbayes.tables.answering import Answering, open_answering
+from dpbayes.tables.entries import RequestTakenError
 from dpbayes.tables.files import TICK, Analyst, ServiceFile
+from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
-from dpbayes.tables.predicate import wished
+from dpbayes.tables.predicate import Answer, Question, Wish, wished
 
 PATIENCE = 10.0  # seconds in which a request must have arrived
 SECONDS = 30.0  # in which one with parts must end
 LARGEST_BODY = 1 << 14
-# connections of an address without a request; one more ends the oldest
-MOST_WAITING = 64
+MOST_WAITING = 256  # connections without a request; one more ends the oldest one of
+# the address that has most of them
 MOST_OF_ONE = 8  # requests of one analyst under way at a time
 
 
@@ -129,36 +135,56 @@ class Service:
     async def _reply(self, path: str, analyst: Analyst, body: bytes) -> dict[str, Any]:
         left = functools.partial(self.left, analyst)
         if path == "/balance":
+            account = self.answering.account
             return {
                 "analyst": analyst.name,
                 "left": f"{float(await self._at_desk(left)):.6f}",
+                "left_of": f"the budget of {analyst.name}",
+                "epsilon_for": account.unit.differ_by(account.neighbours),
             }
-        ask = self.answering.price if path == "/price" else self.answering.ask
         begun, answers = self._now(), list[dict[str, Any]]()
         try:
             wish = wished(body)
-            questions = await asyncio.to_thread(
-                self.answering.questions, wish, analyst.name
-            )
-            for question in questions:
-                if answers and self._now() - begun > SECONDS:
-                    told = (
-                        f"{len(answers)} of {len(questions)} are answered; with a"
-                        " request id "
-                    )
-                    told += "they cost nothing when they are asked again"
+            if path == "/price":
+                priced = self.answering.prices(self._questions(wish, analyst), left)
+                answer = functools.partial(next, priced, None)
+            else:
+                questions = self._questions(wish, analyst)
+                answer = functools.partial(self._next_answer, questions, left)
+            while (found := await self._at_desk(answer)) is not None:
+                answers.append(self._told(found, analyst, await self._at_desk(left)))
+                if self._now() - begun > SECONDS and wish.several:
                     raise HTTPException(
-                        503, f"by must take at most {SECONDS:g} seconds: {told}"
+                        503,
+                        f"by must take at most {SECONDS:g} seconds: {len(answers)} are"
+                        " answered; with a request id they cost nothing when they are"
+                        " asked again",
                     )
-                answer = await self._at_desk(ask, question, left)
-                answers.append(
-                    asdict(answer) | {"left": f"{float(await self._at_desk(left)):.6f}"}
-                )
+        except RequestTakenError as error:
+            raise HTTPException(400, str(error)) from error
+        except AccountError:
+            raise  # which names files: for the curator alone
         except (ValueError, TypeError) as error:
             raise HTTPException(400, str(error)) from error
-        if wish.by is None:
+        if not wish.several:
             return answers[0]
-        return {"by": wish.by, "answers": answers, "left": answers[-1]["left"]}
+        total = math.fsum(one["cost"] for one in answers)
+        several = {"answers": answers, "cost": total, "left": answers[-1]["left"]}
+        return ({"by": wish.by} if wish.by else {}) | several
+
+    def _questions(self, wish: Wish, analyst: Analyst) -> Iterator[Question]:
+        return self.answering.questions(wish, analyst.name)
+
+    def _next_answer(
+        self, questions: Iterator[Question], left: Callable[[], Fraction]
+    ) -> Answer | None:
+        question = next(questions, None)
+        return None if question is None else self.answering.ask(question, left)
+
+    def _told(self, answer: Answer, analyst: Analyst, left: Fraction) -> dict[str, Any]:
+        """Return what an analyst is told of an answer, with what is left to spend."""
+        whose = f"the budget of {analyst.name}"
+        return asdict(answer) | {"left": f"{float(left):.6f}", "left_of": whose}
 
     async def _at_desk(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Run what looks at account and history, one at a time in the order of
@@ -187,8 +213,18 @@ async def _body(request: Request) -> bytes:
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, HTTPException):
-        told = "the curator's process could not answer; nothing is told why"
-        return JSONResponse({"error": told}, 500)
+        # What is wrong may name files and people: the curator's log has it.
+        number = secrets.token_hex(4)
+        kind, why = type(error).__name__, str(error)
+        told = why if isinstance(error, AccountError) else f"{kind}: {why}"
+        print(f"error {number}: {told}", file=sys.stderr, flush=True)
+        if not isinstance(error, AccountError):
+            traceback.print_exception(error)
+        told = (
+            "the curator's process could not answer, and nothing is told why; tell the"
+            f" curator the number {number}, under which the log explains it"
+        )
+        return JSONResponse({"error": told, "number": number}, 500)
     told = error.detail
     if error.status_code in (404, 405):
         told = (
@@ -228,11 +264,17 @@ class _Connection(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._others = self.waiting[self.client[0] if self.client else ""]
-        if len(self._others) >= MOST_WAITING:
-            self._others.pop(0).transport.abort()
-        self._others.append(self)
-        self._timer = self.loop.call_later(self.patience, transport.abort)
+        self._address = self.client[0] if self.client else ""
+        if sum(map(len, self.waiting.values())) >= MOST_WAITING:
+            most = max(self.waiting.values(), key=len)
+            most[0].end()
+        self.waiting[self._address].append(self)
+        self._timer = self.loop.call_later(self.patience, self.end)
+
+    def end(self) -> None:
+        """Hang up on whoever keeps a connection and sends no request."""
+        self._arrived()
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -260,8 +302,11 @@ class _Connection(H11Protocol):
 
     def _arrived(self) -> None:
         self._timer.cancel()
-        if self in self._others:
-            self._others.remove(self)
+        others = self.waiting[self._address]
+        if self in others:
+            others.remove(self)
+        if not others:
+            del self.waiting[self._address]
 
 
 def server(service: Service, patience: float = PATIENCE) -> uvicorn.Server:

@@ -85,6 +85,8 @@ class Case:
                     conditions.append(str(rng.choice(one[2])).format(name))
             factor = rng.choice(["1", "2", "-1", "1000000", "1000001", "0.3", "1e-9"])
             terms.append(f"{factor} * ({' and '.join(conditions) or 'all'})")
+        if rng.random() < 0.3:  # where only what is dropped is much apart
+            return f"1000000 * all + {terms[0].split(' * ', 1)[1]}"
         if rng.random() < 0.4:
             return terms[0].split(" * ", 1)[1]
         return " + ".join(terms)
@@ -126,24 +128,33 @@ class Case:
         return [(one, other) for i, one in enumerate(units) for other in units[:i]]
 
 
-def random_case(rng: np.random.Generator) -> Case:
+OPTIONS = tuple(
+    product(
+        ("replace-one", "add-or-remove"),
+        ("record", "count", "person", "persons"),
+        ("refuse", "drop"),
+        (None, "refuse", "drop", "unknown"),
+    )
+)
+
+
+def random_case(rng: np.random.Generator, number: int | None = None) -> Case:
     """Return one combination of the options that a cube file may have."""
-    relation = str(rng.choice(["replace-one", "add-or-remove"]))
-    case = Case(relation, person=bool(rng.random() < 0.5))
-    case.keep = int(rng.integers(1, 4)) if case.person else 1
+    chosen = int(rng.integers(len(OPTIONS))) if number is None else number
+    relation, unit, outside, missing = OPTIONS[chosen % len(OPTIONS)]
+    case = Case(relation, unit.startswith("person"), outside=outside, missing=missing)
+    case.count = unit == "count"
+    case.keep = int(rng.integers(2, 4)) if unit == "persons" else 1
     case.records = int(rng.integers(1, case.keep + 2)) if case.person else 1
-    case.count = bool(not case.person and rng.random() < 0.3)
-    case.outside = str(rng.choice(["refuse", "drop"]))
-    case.missing = [None, "refuse", "drop", "unknown"][int(rng.integers(4))]
     if rng.random() < 0.3:
         case.neighbours = str(rng.choice([relation, "add-or-remove"]))
-    chosen = rng.choice(len(ATTRIBUTES), int(rng.integers(1, 3)), replace=False)
+    places = rng.choice(len(ATTRIBUTES), int(rng.integers(1, 3)), replace=False)
     listed = ATTRIBUTES
     if case.missing == "unknown":  # which every attribute must have
         listed = (
             ('values = ["f", "m", "unknown"]', ("f", "m"), ATTRIBUTES[3][2]),
             ('values = ["a", "unknown"]', ("a", "unknown"), ("{} = a", "{} != a")),
         )
-        chosen = rng.permutation(2)[: len(chosen)]
-    case.attributes = [listed[int(i)] for i in chosen]
+        places = rng.permutation(2)[: len(places)]
+    case.attributes = [listed[int(i)] for i in places]
     return case

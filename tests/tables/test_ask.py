@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import sys
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from dpbayes import __main__ as cli
+from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.service import Service
+from dpbayes.tables.units import Unit
 from tests.tables.people import asking, opened
 from tests.tables.test_service import ANALYSTS, ANNA, CUBE, served
 
@@ -116,3 +121,144 @@ def test_mistakes_are_explained_and_cost_nothing(people, capsys):
     assert cli.main(["ask", *question, "--account", "a"]) == 2
     assert "--cube must be given with --account" in capsys.readouterr().err
     assert opened(people).spent == 0
+
+
+def test_several_questions_are_priced_together_before_any_is_paid(people, capsys):
+    """What one answer says of the next is in the price, and nothing is drawn."""
+    file = people / "questions.txt"
+    file.write_text("# a survey\nincome >= 10\n\nincome >= 10  # again\nsex = f\n")
+    words = ("--questions", str(file), "--length", "40")
+    assert ask(people, *words, "--price") == 0
+    told = capsys.readouterr().out
+    assert told.count("would be fresh, cost 0.149787") == 2
+    assert "would be derived, cost 0\n" in told
+    assert "together would be 0.299573" in told
+    assert "left 0.700427 of this cube's bound" in told
+    assert opened(people).spent == 0
+    assert ask(people, *words) == 0
+    assert "together 0.299573" in capsys.readouterr().out
+    assert float(opened(people).spent) == pytest.approx(0.299573, abs=1e-6)
+    file.write_text("income >= 10\nheight > 3\n")
+    assert ask(people, *words) == 2  # before the first is paid
+    assert "no attribute 'height'" in capsys.readouterr().err
+    for text, why in (("# none\n", "got none in"), (None, "No such file")):
+        file.unlink() if text is None else file.write_text(text)
+        assert ask(people, *words) == 2
+        assert why in capsys.readouterr().err
+    assert cli.main(["ask", "--account", "a", "--cube", "c", "--length", "3"]) == 2
+    assert "a question must be given, or --questions" in capsys.readouterr().err
+
+
+def test_costs_are_in_one_epsilon_which_is_named(people, capsys):
+    assert ask(people, "income >= 10", "--length", "40") == 0
+    told = capsys.readouterr().out
+    assert "every cost is the epsilon for one record more or less" in told
+    assert "chosen before looking at any answer" in told
+    account = opened(people)
+    line = f"spent {float(account.spent):.6g} of this cube's bound"
+    assert line in told
+
+
+def test_the_account_shows_questions_and_answers_to_its_curator(people, capsys):
+    assert ask(people, "income >= 10", "--length", "40", "--request", "a") == 0
+    interval = capsys.readouterr().out.split("interval ")[1].split(" at ")[0]
+    assert cli.main(["account", "show", str(people / "people.account")]) == 0
+    shown = capsys.readouterr().out
+    assert "        income >= 10\n" in shown
+    assert f"between {interval.replace(' to ', ' and ')} at confidence 0.95" in shown
+    assert ": epsilon for one record more or less" in shown
+
+
+def replaced(folder: Path, more: str = "", unit: Unit | None = None) -> Path:
+    """Write a table with the account and the cube file that the pages show."""
+    rows = "".join(f"{i},{'f' if i < 30 else 'm'},{i % 30}\n" for i in range(90))
+    (folder / "r.csv").write_text("id,sex,income\n" + rows)
+    create_account(folder / "r.account", "r", 3, folder / "r.csv", unit or Unit())
+    who = 'unit = "record"' if unit is None else f'person = "id"\nkeep = {unit.keep}'
+    (folder / "r.toml").write_text(
+        f'source = "r.csv"\n{who}\nbound = 1.0\n{more}\n[[attribute]]\nname = "sex"\n'
+        'values = ["f", "m"]\n'
+    )
+    return folder / "r.account"
+
+
+def of_replaced(folder: Path, *words: str) -> int:
+    files = "--cube", str(folder / "r.toml"), "--account", str(folder / "r.account")
+    return cli.main(["ask", *files, *words])
+
+
+def test_a_cube_counts_in_the_relation_of_its_account(people, capsys):
+    replaced(people)
+    assert of_replaced(people, "sex = f", "--length", "40", "--price") == 0
+    told = capsys.readouterr()
+    assert "cost 0.149787" in told.out
+    assert "epsilon for one record replaced" in told.out
+    assert told.err == ""
+    assert of_replaced(people, "sex = f or sex = m", "--length", "40") == 2
+    assert "its answer is public" in capsys.readouterr().err
+    cube = people / "r.toml"
+    cube.write_text('neighbours = "add-or-remove"\n' + cube.read_text())
+    assert of_replaced(people, "sex = f", "--length", "40", "--price") == 0
+    told = capsys.readouterr()
+    assert "cost 0.299573" in told.out
+    assert "every price is twice that of 'add-or-remove'" in told.err
+
+
+@pytest.mark.parametrize("more", ['outside = "drop"', 'missing = "drop"'])
+def test_what_is_dropped_is_a_value_like_any_other(people, capsys, more):
+    """Two tables that differ in one record, m against declined."""
+    account = replaced(people, more)
+    question = "1000000 * (sex = f) + 1000001 * (sex = m)"
+    assert of_replaced(people, question, "--length", "400") == 1
+    assert "rejected" in capsys.readouterr().out
+    assert of_replaced(people, question, "--length", "4e8", "--price") == 0
+    price = 2 * math.log(20) * 1_000_001 / 4e8
+    assert f"cost {price:.6g}" in capsys.readouterr().out
+    assert of_replaced(people, "all", "--length", "40", "--price") == 0  # not public
+    assert "cost 0.149787" in capsys.readouterr().out
+    assert open_account(account).spent == 0
+
+
+def test_the_bound_of_a_cube_is_in_the_epsilon_of_its_account(people, capsys):
+    account = replaced(people, unit=Unit("id", 3))
+    assert of_replaced(people, "sex = f", "--length", "40") == 0
+    told = capsys.readouterr().out
+    assert "cost 0.44936" in told
+    assert "spent 0.44936 of this cube's bound; left 0.55064" in told
+    assert "for the at most 3 counted records of one person replaced" in told
+    assert float(open_account(account).spent) == pytest.approx(3 * 0.1497866)
+    assert of_replaced(people, "sex = f", "--length", "15") == 1  # above the bound
+
+
+def test_versions_have_histories_of_their_own_whatever_changed(people, capsys):
+    """Derived here and fresh there would tell at no cost where a record changed."""
+    account = open_account(replaced(people))
+    assert of_replaced(people, "sex = f", "--length", "40") == 0
+    text, told = (people / "r.csv").read_text(), []
+    changed = text, text.replace("89,m,29", "89,m,2"), text.replace("89,m", "89,f")
+    capsys.readouterr()
+    for version in changed:
+        (people / "r.csv").write_text(version)
+        account.accept(people / "r.csv")
+        assert of_replaced(people, "sex = f", "--length", "40", "--price") == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] == told[2]
+    assert "would be fresh" in told[0]
+
+
+def test_files_that_are_named_in_latin_1(people, capsys):
+    """An account is made, and paid from, whatever bytes its name has."""
+    if sys.getfilesystemencoding() != "utf-8":
+        pytest.skip("names are in another encoding")
+    name = os.fsdecode(b"caf\xe9")
+    table, account = people / f"{name}.csv", people / f"{name}.account"
+    table.write_text("sex\nf\nm\n")
+    words = ["--dataset", "cafe", "--unit", "record", "--epsilon", "1"]
+    words += ["--table", str(table)]
+    assert cli.main(["account", "create", str(account), *words]) == 0
+    assert cli.main(["account", "show", str(account)]) == 0
+    opened = open_account(account)
+    assert opened.reserve("a", Fraction(1, 2), "plan")
+    assert opened.check_table(table)
+    assert cli.main(["account", "accept", str(account), str(table)]) == 0
+    assert "café" not in capsys.readouterr().err

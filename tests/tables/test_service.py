@@ -92,7 +92,14 @@ def test_analysts_share_the_history_and_have_budgets_of_their_own(
         ).json()
         assert again["outcome"] == "fresh"
         left = httpx.get(f"{address}/balance", headers=headers(ANNA)).json()
-        assert left == {"analyst": "anna", "left": f"{1 - first['cost']:.6f}"}
+        assert left == {
+            "analyst": "anna",
+            "left": f"{1 - first['cost']:.6f}",
+            "left_of": "the budget of anna",
+            "epsilon_for": "one record more or less",
+        }
+        assert second["left_of"] == "the budget of boris"
+        assert second["epsilon_for"] == "one record more or less"
     restarted = Service(asking(tmp_path), ANALYSTS, 0.01)
     assert float(restarted.left(ANALYSTS[0])) == pytest.approx(1 - first["cost"])
 
@@ -116,7 +123,7 @@ def test_one_question_for_each_value_and_one_id(tmp_path: Path) -> None:
 REFUSED = [
     (b"{", "body must be JSON"),
     (b"[" * 5000, "body must be JSON"),
-    (b"[]", "must have the fields question, length"),
+    (b"[]", "must have the fields question"),
     (b'{"question": "all"}', "must have the fields question, length"),
     (
         b'{"question": "all", "length": 4, "payer": "b"}',
@@ -196,7 +203,7 @@ def test_what_is_no_http_gets_json_too_and_a_fault_of_ours_tells_nothing(
         assert b'{"error": "request must be HTTP/1.1"}' in raw(
             address, b"\x16\x03\x01 hello\r\n\r\n"
         )
-        service.answering.price = None  # type: ignore[method-assign, assignment]
+        service.answering.prices = None  # type: ignore[method-assign, assignment]
         got = asked(address, QUESTION, path="/price")
         assert got.status_code == 400 or "nothing is told why" in got.json()["error"]
         service.left = None  # type: ignore[method-assign, assignment]
@@ -459,3 +466,81 @@ def test_the_command_serves_until_it_is_ended(
     ):
         assert cli.main(["serve", *words]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_fault_of_the_account_is_a_number_that_the_log_explains(
+    tmp_path: Path, purse: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The key is gone: an analyst sees no path, the curator sees which file it is."""
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        assert asked(address, QUESTION).status_code == 200
+        (key,) = (purse / "keys").glob("*.key")
+        key.rename(key.with_suffix(".gone"))
+        for path in ("/ask", "/price"):
+            got = asked(address, QUESTION | {"length": 9}, path=path)
+            assert (got.status_code, sorted(got.json())) == (500, ["error", "number"])
+            assert str(tmp_path) not in got.text
+            assert "people" not in got.text
+            log = capfd.readouterr().err
+            assert f"error {got.json()['number']}: the key of data set" in log
+            assert str(key) in log
+        key.with_suffix(".gone").rename(key)
+        assert asked(address, QUESTION).json()["outcome"] == "derived"
+
+
+def test_an_id_that_was_used_on_another_version_is_the_analysts_to_mend(
+    tmp_path: Path,
+) -> None:
+    fields = QUESTION | {"request": "monday"}
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        assert asked(address, fields).status_code == 200
+    opened(tmp_path).accept(tmp_path / "people.csv")
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        got = asked(address, fields)
+        assert got.status_code == 400
+        assert "on another version of the table" in got.json()["error"]
+        assert str(tmp_path) not in got.text
+
+
+def test_idle_connections_from_many_places_do_not_keep_an_analyst_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No client can use up what others need, whatever address it comes from."""
+    monkeypatch.setattr(curator, "MOST_WAITING", 40)
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        port, lines = int(address.rsplit(":", 1)[1]), []
+        for i in range(200):
+            place = (f"127.0.0.{2 + i % 10}", 0)
+            lines.append(
+                socket.create_connection(
+                    ("127.0.0.1", port), timeout=10, source_address=place
+                )
+            )
+        assert asked(address, QUESTION).json()["outcome"] == "fresh"
+        ended = 0
+        for line in lines:
+            line.settimeout(0.01)
+            with suppress(OSError):
+                ended += line.recv(1) == b""
+            line.close()
+        assert ended + 40 >= 150
+
+
+def test_several_questions_are_priced_together_and_asked_together(
+    tmp_path: Path,
+) -> None:
+    fields = {"questions": ["income < 10", "income < 10", "all"], "length": 40}
+    with served(Service(asking(tmp_path), ANALYSTS, 0.01)) as address:
+        told = asked(address, fields, path="/price").json()
+        assert [one["outcome"] for one in told["answers"]] == [
+            "fresh",
+            "derived",
+            "fresh",
+        ]
+        assert opened(tmp_path).spent == 0
+        paid = asked(address, fields | {"request": "a"}).json()
+        assert paid["cost"] == pytest.approx(told["cost"], rel=1e-12)
+        for bad in ({"questions": []}, {"questions": ["all"], "question": "all"}):
+            assert asked(address, {"length": 4} | bad).status_code == 400
+        wrong = asked(address, {"questions": ["all", "age < 3"], "length": 9})
+        assert "no attribute 'age'" in wrong.json()["error"]
