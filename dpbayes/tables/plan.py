@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from dpbayes._validate import shown
 from dpbayes.tables.attributes import Attribute, Bins, Categories, check_attributes
@@ -27,6 +27,35 @@ from dpbayes.tables.units import RELATIONS
 
 MOST_CELLS = 10_000
 JOINERS = "\u200c\u200d"  # which labels in Persian and Hindi need
+
+
+Listed = list[str] | dict[Literal["edges"], list[float]]
+
+
+def _categories(given: Any) -> Any:
+    """Return categories that are texts, or edges, for one column or for several."""
+    for one in given.values() if isinstance(given, dict) else [given]:
+        edges = one.get("edges") if isinstance(one, dict) else None
+        if isinstance(one, dict) and (set(one) != {"edges"} or edges is None):
+            raise ValueError(
+                "a list of texts or {edges = [18, 40, 65]} for each column"
+            )
+        if edges is not None and not _all_are(edges, (int, float)):
+            raise ValueError(
+                "of edges that are numbers; -inf may be the first and inf the last"
+            )
+        if edges is None and not _all_are(one, (str,)):
+            raise ValueError(
+                'texts in quotation marks, such as ["1", "2", "3"]; to cut numbers'
+                " write categories = {age = {edges = [18, 40, 65]}}"
+            )
+    return given
+
+
+def _all_are(values: Any, kinds: tuple[type, ...]) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(value, kinds) and not isinstance(value, bool) for value in values
+    )
 
 
 class Plan(Declared):
@@ -44,7 +73,7 @@ class Plan(Declared):
     column: Text | None = None
     columns: list[Text] | None = None
     count: Text | None = None
-    categories: list[str] | dict[str, list[str] | dict[Literal["edges"], list[Number]]]
+    categories: Annotated[Listed | dict[str, Listed], PlainValidator(_categories)]
     missing: str = REFUSE
     missing_values: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = Field(
         ("", "NA"), strict=False
@@ -85,7 +114,7 @@ class Plan(Declared):
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        declared = self.categories
+        declared: Any = self.categories
         if (self.column is None) == (self.columns is None):
             raise ValueError("either column or columns must be given")
         names = [self.column] if self.column is not None else list(self.columns or [])

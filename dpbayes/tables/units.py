@@ -120,6 +120,11 @@ class Odds:
     presence: Fraction | None = None
 
     @staticmethod
+    def factor(exponent: Fraction | float) -> float:
+        """Return the factor e^exponent on odds."""
+        return math.exp(exponent)
+
+    @staticmethod
     def text(exponent: Fraction) -> str:
         """Return e^exponent in three digits that are not too few.
 
@@ -128,7 +133,7 @@ class Odds:
         """
         if exponent > MOST_POWER:
             return "more than 1e+100"
-        factor = math.exp(exponent) * (1 + 1e-12)
+        factor = Odds.factor(exponent) * (1 + 1e-12)
         step = 10.0 ** (max(math.floor(math.log10(factor)), 0) - 2)
         rounded = math.ceil(factor / step) * step
         return (
@@ -138,13 +143,13 @@ class Odds:
         )
 
     @staticmethod
-    def chance(exponent: Fraction, before: float = 0.5) -> float:
+    def chance(exponent: Fraction | float, before: float = 0.5) -> float:
         """Return the largest probability of a guess after the release, from `before`.
 
         >>> round(Odds.chance(Fraction(1)), 4)
         0.7311
         """
-        return before / (before + (1.0 - before) * math.exp(-float(exponent)))
+        return before / (before + (1.0 - before) * Odds.factor(-exponent))
 
     @property
     def sentence(self) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.release import statement_of
+from dpbayes.tables.table import count
 from dpbayes.tables.units import RECORD
 from tests.tables.clinic import OF_NOBODY, PLAN, planned
 
@@ -33,6 +34,15 @@ def test_two_columns_give_cells_the_last_fastest(tmp_path):
     assert plan.attributes[1].edges == (0.0, 18.0, 65.5)
 
 
+def test_edges_may_be_open(tmp_path):
+    text = changed("cat", "categories = {health = {edges = [-inf, 18, 40, inf]}}")
+    plan = planned(tmp_path, text)
+    assert plan.labels == ("below 18", "18 to 40", "40 or more")
+    (tmp_path / "t.csv").write_text("health\n-3\n17.9\n18\n400\n")
+    counts = count(tmp_path / "t.csv", plan.attributes, plan.rules)
+    assert counts.tolist() == [2, 1, 1]
+
+
 def test_the_budget_of_a_person_is_shared_by_the_records_kept(tmp_path):
     plan = planned(tmp_path, OF_NOBODY + 'person = "id"\nkeep = 5\n')
     assert plan.epsilon_of_a_record == Fraction(1, 10)
@@ -47,7 +57,7 @@ def test_records_of_one_person_are_taken_for_equal_unless_declared(tmp_path):
     assert planned(tmp_path, three + "correlation = 0\n").design_effect == 1.0
     assert planned(tmp_path, PLAN).design_effect == 1.0
     for line in ("correlation = 1.5", "correlation = -0.1"):
-        with pytest.raises(PlanError, match="correlation must be .* than or equal to"):
+        with pytest.raises(PlanError, match=r"correlation must be .* than or equal to"):
             planned(tmp_path, three + line + "\n")
     with pytest.raises(PlanError, match="correlation must be left out where one"):
         planned(tmp_path, PLAN + "correlation = 0.5\n")
@@ -79,6 +89,23 @@ MISTAKES = [
         "categories",
         "categories = {health = {edges = [2, 1]}}",
         "line 6: categories: edges of",
+    ),
+    (
+        "categories",
+        "categories = [1, 2, 3]",
+        r'line 6: categories must be texts in quotation marks, such as \["1", "2"',
+    ),
+    ("categories", "categories = [true, false]", "must be texts in quotation marks"),
+    ("categories", 'categories = "good"', "must be texts in quotation marks"),
+    (
+        "categories",
+        'categories = {health = {edges = [0, 18, "40"]}}',
+        "categories must be of edges that are numbers; -inf may be the first",
+    ),
+    (
+        "categories",
+        "categories = {health = {edge = [0, 18]}}",
+        r"categories must be a list of texts or \{edges = \[18, 40, 65\]\}",
     ),
     ("x", "keep = 2", "line 7: keep must be used with person"),
     (
