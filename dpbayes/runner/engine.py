@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,19 +18,20 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from nbformat import v4
-from papermill.engines import Engine, papermill_engines
 from traitlets.config import Config
 
 from dpbayes import record
 
 NAME = "dpbayes"
 new_output: Any = v4.new_output
+ENGINE: Any = None  # papermill asks for it while this module imports papermill
+engines: Any = importlib.import_module("papermill.engines")
 SETTINGS = Config(
     {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
 )
 
 
-class InProcess(Engine):  # type: ignore[misc]
+class InProcess(engines.Engine):  # type: ignore[misc]
     """Run a notebook's cells in a shell of their own in this process."""
 
     @classmethod
@@ -99,4 +101,5 @@ def own_shell() -> Iterator[tuple[Any, list[Any]]]:
         sys.modules["__main__"] = main
 
 
-papermill_engines.register(NAME, InProcess)  # where nobody has installed the package
+ENGINE = InProcess
+engines.papermill_engines.register(NAME, ENGINE)  # also where nothing is installed

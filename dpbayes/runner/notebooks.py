@@ -246,6 +246,9 @@ def checked(
                 hint = f", did you mean {near[0]}?" if near else ""
                 raise ValueError(f"there is no parameter {key!r}{hint}")
             one = known[key]
+            if isinstance(value, list) and one.type not in ("str", "list[str]"):
+                written = all(isinstance(item, str) for item in value)
+                value = ",".join(value) if value and written else value
             text = isinstance(value, str) and one.type != "str"
             values[key] = one.parse(value) if text else one.check(value)
     except (ValueError, TypeError) as error:

@@ -133,7 +133,7 @@ def kept(folder: Path) -> dict[str, Any]:
     """Return how the results in a folder came to be; nothing where they are missing or
     damaged, or where other files are among them.
     """
-    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+    with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
         made = read_json(folder / PROVENANCE)
         found = {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()

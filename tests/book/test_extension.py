@@ -16,6 +16,9 @@ import yaml
 
 from dpbayes.figures.typeset import formatted
 from dpbayes.mechanisms import REGISTRY
+from dpbayes.record import PROVENANCE, read_json
+from dpbayes.runner.results import only_one
+from dpbook import build as building
 from dpbook.board import Claim, order, read_claims
 from dpbook.build import build
 from dpbook.figures import inlined, themed
@@ -87,6 +90,62 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     assert "notebooks: 0 run, 1 in all" in third.stdout
 
 
+def test_values_are_those_that_are_written(project: Path) -> None:
+    folder = project / "notebooks"
+    (folder / "parameters.yml").write_text("tiny: {n: 070, label: no}\n")
+    build(folder, project / "results")
+    made = read_json(project / "results" / "part" / "tiny" / PROVENANCE)
+    assert made["parameters"] == {"n": 70, "label": "no"}
+
+
+def test_a_claim_or_a_check_that_fails_stops_a_strict_build(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(
+        building.logger, "warning", lambda text, *words: said.append(text % words)
+    )
+    cells = (
+        "record.check('roads', 'Both agree.', n < 3)",
+        "record.claim('a', 'A.', n < 3)",
+    )
+    write_tiny(project / "notebooks", "part/tiny", *cells)
+    for _ in range(2):  # also where nothing runs
+        said.clear()
+        build(project / "notebooks", project / "results")
+        assert said == [
+            "part/tiny: the claim 'a' does not hold: A.",
+            "part/tiny: the check 'roads' does not hold: Both agree.",
+        ]
+    said.clear()
+    (project / "notebooks" / "parameters.yml").write_text("tiny: {n: 4}\n")
+    build(project / "notebooks", project / "results")
+    assert said == []  # other parameters than the book's
+
+
+def test_one_build_at_a_time(project: Path) -> None:
+    with only_one(project / "book" / "results", "a build"):
+        done = sphinx(project)
+    assert done.returncode != 0
+    assert f"another build is at work in {project}" in done.stderr
+    assert f"process {os.getpid()} on " in done.stderr
+    assert not list((project / "book" / "results").glob("part"))
+
+
+@pytest.mark.parametrize("damage", ["", "null", "{}"])
+def test_damaged_results_are_made_again(project: Path, damage: str) -> None:
+    folder = project / "results" / "part" / "tiny"
+    build(project / "notebooks", project / "results")
+    (folder / PROVENANCE).write_text(damage)
+    (folder / "gone.csv").write_text("n\n1\n")
+    build(project / "notebooks", project / "results")
+    assert read_json(folder / PROVENANCE)["parameters"] == {"n": 3, "label": "a"}
+    assert not (folder / "gone.csv").exists()
+    (folder / "squares.csv").unlink()
+    build(project / "notebooks", project / "results")
+    assert (folder / "squares.csv").is_file()
+
+
 WRONG = {
     "{result}`part/tiny::triple:d`": "part/tiny has no 'triple' in numbers.json",
     "{result}`part/none::double:d`": "no notebook has recorded part/none/numbers.json",
@@ -102,7 +161,6 @@ WRONG = {
 }
 
 
-@pytest.mark.slow
 def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
     write_tiny(
         project / "notebooks",
@@ -124,6 +182,10 @@ def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
         ("part/tinny: {n: 1}", "did you mean part/tiny"),
         ("part/tiny: 3", "valid dictionary"),
         ("- 3", "valid dictionary"),
+        ("tiny: {n: 1}\ntiny: {n: 2}", "line 2: 'tiny' comes a second time"),
+        ("tiny: {n: 1, label: a, n: 2}", "line 1: 'n' comes a second time"),
+        ("tiny: {n: 1}\npart/tiny: {n: 2}", "part/tiny comes a second time"),
+        ("tiny: {n: 1", "parameters.yml: "),
     ],
 )
 def test_parameters_are_refused_before_anything_runs(

@@ -28,7 +28,9 @@ def started(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Start a command in a folder, where it tells in ``seen`` which process runs."""
     return subprocess.Popen(
         [sys.executable, "-m", "dpbayes", *words],
-        cwd=folder, env={**os.environ, "SEEN": str(folder / "seen")}, text=True,
+        cwd=folder,
+        text=True,
+        env={**os.environ, "SEEN": str(folder / "seen")},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -47,7 +49,7 @@ def is_running(process: int) -> bool:
 
 
 def left(folder: Path) -> list[str]:
-    """Return what is in a folder beside the notebooks and what this test has written."""
+    """Return what is in a folder beside what this test has written."""
     found = (one.relative_to(folder).as_posix() for one in folder.rglob("*"))
     return [
         one

@@ -75,8 +75,10 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, content: str) -> No
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("n", "1e9", 10**9), ("n", "250", 250), ("n", "070", 70), ("epsilon", "2", 2.0),
-        ("epsilon", "00.5", 0.5), ("sizes", "20", [20.0]), ("sizes", "020,30", [20, 30]),
+        ("n", "1e9", 10**9), ("n", "250", 250), ("n", "0250", 250),
+        ("epsilon", "2", 2.0),
+        ("epsilon", "00.5", 0.5), ("sizes", "20", [20.0]),
+        ("sizes", "020,30", [20, 30]), ("sizes", ["020", "30"], [20, 30]),
         ("sizes", "[20, 30]", [20.0, 30.0]), ("quick", "true", True),
         ("distance", "hamming", "hamming"), ("words", "a, b c", ["a", "b c"]),
         ("words", "['x']", ["x"]),
