@@ -80,9 +80,16 @@ class Example:
     paid: PaidRelease
     record: dict[str, Any] = field(repr=False)
 
-    def intervals(self, reading: str) -> NDArray[np.float64]:
-        """Return the intervals of a reading, "noise_aware" or "plain", shape (k, 2)."""
-        return np.array(self.record["analysis"][reading]["intervals"])
+    def intervals(self, name: str) -> NDArray[np.float64]:
+        """Return intervals, shape (k, 2): of the "table", of the "population", or
+        "plain", which forget the noise.
+        """
+        part, key = {
+            "table": ("noise_aware", "table_intervals"),
+            "population": ("noise_aware", "intervals"),
+            "plain": ("plain", "intervals"),
+        }[name]
+        return np.array(self.record["analysis"][part][key])
 
     def report(self) -> ShownReport:
         """Return the report as a page of its own, to be shown in a notebook."""

@@ -152,6 +152,8 @@ def _shares(private: Release) -> dict[str, Any]:
     pairs = list(zip(read, free, strict=True))
     found = _intervals(read)
     found["doubts"] = [one.doubt(other, LEVEL) for one, other in pairs]
+    k = private.prior.size
+    found["on_average"] = count_noise_of(private.mechanism, k) is None
     if private.prior_stated:
         found["intervals_without_prior"] = [one.interval(LEVEL) for one in free]
     return found

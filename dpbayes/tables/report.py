@@ -94,6 +94,12 @@ def reading_sentences(record: Mapping[str, Any]) -> list[str]:
             f" intervals for the population allow for is {effect:g}: so many records"
             " are worth one independent record."
         )
+    if part["on_average"]:
+        told.append(
+            "The mechanism chooses among all histograms. So an interval holds with its"
+            " probability on average over all shares, and may miss a single share far"
+            " more often."
+        )
     doubts = part["doubts"]
     if n := doubts.count(NOISE):
         told.append(

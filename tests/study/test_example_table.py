@@ -18,7 +18,7 @@ def test_the_release_is_that_of_the_plan():
     assert made.truth.sum() == made.paid.private.counts.sum() == 2000
     assert made.truth[made.plan.labels.index(NO_ANSWER)] > 0
     assert "e^0.25" in made.record["guarantee"]
-    assert made.intervals("noise_aware").shape == (7, 2)
+    assert made.intervals("table").shape == (7, 2)
     assert len(plan_text("1", "lattice").splitlines()) <= 10
 
 
