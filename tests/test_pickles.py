@@ -35,7 +35,6 @@ RESULTS = {
     ),
     "pair": lambda: dp.audit_pair(GEOMETRIC, X, [4, 4], PRIOR),
     "curve": lambda: dp.audit(SMOOTH, 5, PRIOR).curve([0.1, 0.5]),
-    "enclosure": lambda: dp.audit(SMOOTH, 5, PRIOR).enclosure,
     "dominating pair": lambda: dominating_pair(dp.audit(SMOOTH, 5, PRIOR)),
     "samples": lambda: audit_by_sampling(GEOMETRIC, X, [4, 4], PRIOR, rng(), runs=1000),
     "calibrated": lambda: dp.calibrate(SMOOTH, 6, PRIOR, 1.0),

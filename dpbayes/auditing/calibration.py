@@ -153,7 +153,7 @@ def _confirmed(
     target: float,
     failure: float,
 ) -> Any:
-    # Once more from the mechanism that is handed out, its laws certified. Where
+    # Once more from the mechanism that is handed out, its laws compared. Where
     # rounding puts it above the target, the factor falls until it is not.
     for step in range(_ROUNDINGS):
         found = made(factor)

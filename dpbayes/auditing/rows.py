@@ -24,22 +24,12 @@ KEPT_TABLE = 4_000_000
 _NORMALISED = 1e-9
 # of its least likely output a law may leave out: no loss changes by more
 _NEGLIGIBLE = 1e-12
-# A certificate compares all data sets up to the first number, and about the second
-# beyond it, to this share of the largest logarithm: sums and tables round, another law
+# All data sets up to the first number, and about the second beyond it, are compared
+# with the law, to this share of the largest logarithm: sums and tables round, another law
 # differs by far more.
 _ALL_COMPARED = 100
 _COMPARED = 20
 _SAME_LAW = 1e-8
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How many data sets were compared with `.law`, and the largest difference of ln P
-    found.
-    """
-
-    rows: int = 0
-    difference: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +45,6 @@ class Rows:
     counts: NDArray[np.int64]
     outputs: NDArray[np.int64]
     row: Callable[[int], NDArray[np.float64]]
-    certificate: Certificate = Certificate()
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return (self.row(i) for i in range(len(self.counts)))
@@ -162,7 +151,8 @@ def mechanism_rows(
         scores = score_rows(scored.metric, n, prior)
         rows = exponential_rows(scores, scored.rates(n, prior))
         chosen = sampled(len(rows.counts)) if used is None else used
-        return replace(rows, certificate=certify(mechanism, prior, rows, chosen))
+        check_rows(mechanism, prior, rows, chosen)
+        return rows
     check_time(mechanism, n, prior.size)
     counts = compositions(n, prior.size)
     first, last = (law_of(mechanism, counts[i], prior).outputs for i in (0, -1))
@@ -178,7 +168,7 @@ def mechanism_rows(
 
 
 def sampled(number: int) -> NDArray[np.int64]:
-    """Return the row numbers a certificate compares: all of a hundred, else some spread
+    """Return the row numbers that are compared: all of a hundred, else some spread
     evenly.
     """
     if number <= _ALL_COMPARED:
@@ -187,22 +177,17 @@ def sampled(number: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate(([0, 1, number - 2, number - 1], spread)))
 
 
-def certify(
+def check_rows(
     mechanism: Mechanism,
     prior: NDArray[np.float64],
     rows: Rows,
     chosen: NDArray[np.int64],
-) -> Certificate:
-    """Return by how much the chosen rows differ from `.law`; ArithmeticError where they
-    do.
-    """
-    largest = 0.0
-    for i in chosen:
-        counts = rows.counts[int(i)]
-        ours, theirs = (
-            rows.row(int(i)),
-            aligned(law_of(mechanism, counts, prior), rows.outputs),
-        )
+) -> None:
+    """Raise ArithmeticError where one of the chosen rows is not what `.law` returns."""
+    for i in chosen.tolist():
+        counts = rows.counts[i]
+        ours = rows.row(i)
+        theirs = aligned(law_of(mechanism, counts, prior), rows.outputs)
         with np.errstate(invalid="ignore"):
             gap = float(np.max(np.where(ours == theirs, 0.0, np.abs(ours - theirs))))
         reach = 1.0 + float(np.max(np.abs(theirs[np.isfinite(theirs)])))
@@ -212,8 +197,6 @@ def certify(
                 f" {counts.tolist()} than its .law returns: log-probabilities differ by"
                 f" up to {gap:.3g}"
             )
-        largest = max(largest, gap)
-    return Certificate(len(chosen), largest)
 
 
 def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import dark
-from dpbayes.figures.language import styles
 from dpbayes.figures._old_theme import HOLLOW, WIDTH, new_panels, titled
+from dpbayes.figures.language import styles
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Ranks of the five numbers of a box: its ends, its quartiles and its median."""

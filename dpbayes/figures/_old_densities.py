@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.language import SERIES, styles
 from dpbayes.figures._old_theme import HEIGHT, WIDTH, new_axes, new_panels
+from dpbayes.figures.language import SERIES, styles
 
 _EVEN = 401  # points from 0 to 1
 # a curve that lives on less of the axis than this is drawn once more, by itself

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.language import styles
 from dpbayes.figures._old_theme import HEIGHT, WIDTH, new_panels
+from dpbayes.figures.language import styles
 
 
 def intervals(

@@ -16,7 +16,6 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.language import REFERENCE, styles
 from dpbayes.figures._old_theme import (
     HEIGHT,
     HOLLOW,
@@ -27,6 +26,7 @@ from dpbayes.figures._old_theme import (
     plain_tick,
     titled,
 )
+from dpbayes.figures.language import REFERENCE, styles
 
 KINDS = ("line", "law", "cumulative", "reference", "dots", "simulated", "reading")
 _LINES = KINDS[:5]  # what is explained by its label

@@ -16,8 +16,8 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
-from dpbayes.figures.language import LOOKS, mechanism_of, series_style
 from dpbayes.figures._old_theme import WIDTH, new_panels, plain_decades
+from dpbayes.figures.language import LOOKS, mechanism_of, series_style
 
 HATCHES = ("", "////", "....", "xx")  # of what is not a mechanism
 

@@ -11,8 +11,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures._labels import label_ends
-from dpbayes.figures.language import REFERENCE, SERIES, styles
 from dpbayes.figures._old_theme import WIDTH, new_panels
+from dpbayes.figures.language import REFERENCE, SERIES, styles
 
 _HEIGHT = 5.8  # inches, for both panels
 

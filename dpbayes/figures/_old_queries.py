@@ -15,8 +15,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
-from dpbayes.figures.language import SERIES
 from dpbayes.figures._old_theme import HEIGHT, WIDTH, new_panels
+from dpbayes.figures.language import SERIES
 
 _COLUMN = 4.2  # inches
 _WHITE, _ASK, _ANSWER, _STOP, _STORE = (

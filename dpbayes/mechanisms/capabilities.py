@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbayes.laws.steps import StepLaw
-from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 
 Counts = NDArray[np.int64]
@@ -66,15 +65,6 @@ class Steps(Protocol):
 
     def step_law(self, k: int = 2) -> StepLaw:
         """Return that law for k categories; ValueError where none is known."""
-
-
-class Encloses(Protocol):
-    """Its law is known in rigorous bounds, too."""
-
-    def enclosed_law(
-        self, library: Any, counts: Counts, prior: NDArray[np.float64]
-    ) -> Balls:
-        """Return ln P of every output in ball arithmetic, `library` being flint."""
 
 
 class Rated(Protocol):

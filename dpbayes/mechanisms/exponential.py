@@ -45,8 +45,7 @@ from dpbayes.mechanisms.look import (
 from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon
 from dpbayes.mechanisms.spec import Nominal, Option, Spec, or_none
 from dpbayes.posteriors import compositions, number_of_candidates
-from dpbayes.samplers import balls
-from dpbayes.samplers.balls import Balls, Enclosed
+from dpbayes.samplers.balls import Enclosed
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.candidates import draw_candidate
 from dpbayes.sensitivity import Sensitivity
@@ -212,13 +211,6 @@ class ExponentialMechanism(Nominal):
             * (1 - slack)
             / (Fraction(self.factor) * sensitivity)
         )
-
-    def enclosed_law(
-        self, library: Any, counts: Counts, prior: NDArray[np.float64]
-    ) -> Balls:
-        known = self._enclosed(counts, prior)
-        epsilon, factor = exact_epsilon(self.epsilon), Fraction(self.factor)
-        return balls.exponential(library, counts, prior, epsilon, factor, known)
 
     def _enclosed(self, counts: Counts, prior: NDArray[np.float64]) -> Enclosed:
         rule = self._rule(int(counts.sum()), counts.size)

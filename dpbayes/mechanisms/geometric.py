@@ -24,8 +24,6 @@ from dpbayes.mechanisms.capabilities import Counts, Drawn
 from dpbayes.mechanisms.look import LONG, SHORT, Look
 from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.spec import Nominal, Option, Spec, yes_or_no
-from dpbayes.samplers import balls
-from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import plain, two_sided_geometric
 
@@ -129,11 +127,6 @@ class TruncatedGeometric(Nominal):
             f"e^-{rounded_up(bound)} a step, clamping and remap are post-processing",
             "thm-geometric-private",
         )
-
-    def enclosed_law(
-        self, library: Any, counts: Counts, prior: NDArray[np.float64]
-    ) -> Balls:
-        return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource

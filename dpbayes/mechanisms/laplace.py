@@ -24,8 +24,6 @@ from dpbayes.mechanisms.capabilities import Counts, Drawn
 from dpbayes.mechanisms.look import DASH_DOT, DASHED, DOTTED, SHORT, Look
 from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.spec import Nominal, Option, Spec, or_none, words_of
-from dpbayes.samplers import balls
-from dpbayes.samplers.balls import Balls
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import floored_laplace, plain, rounded_laplace
 
@@ -205,17 +203,6 @@ class LaplaceMechanism(Nominal):
             " post-processing",
             "thm-laplace-private",
         )
-
-    def enclosed_law(
-        self, library: Any, counts: Counts, prior: NDArray[np.float64]
-    ) -> Balls:
-        balls.two_counts(counts)
-        if self.one_sided:
-            raise ValueError(
-                f"mechanism must have two-sided noise for an enclosure, got {self!r}"
-            )
-        nearest = self.rounding == "nearest"
-        return balls.rounded_laplace(library, counts, self.exact_rate(2), nearest)
 
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource

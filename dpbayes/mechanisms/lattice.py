@@ -33,8 +33,7 @@ from dpbayes.mechanisms.optimum import best_guesses
 from dpbayes.mechanisms.protocol import Guarantee, exact_epsilon, rounded_up
 from dpbayes.mechanisms.spec import Nominal, Option, Spec, words_of, yes_or_no
 from dpbayes.posteriors import check_candidates, compositions, row_of
-from dpbayes.samplers import balls, sum_zero, whole_numbers
-from dpbayes.samplers.balls import Balls
+from dpbayes.samplers import sum_zero, whole_numbers
 from dpbayes.samplers.bits import BitSource
 from dpbayes.samplers.whole_numbers import sum_zero_gaussian
 
@@ -139,11 +138,6 @@ class SumZeroLattice(Nominal):
             " post-processing",
             "thm-lattice-private",
         )
-
-    def enclosed_law(
-        self, library: Any, counts: Counts, prior: NDArray[np.float64]
-    ) -> Balls:
-        return balls.truncated_geometric(library, counts, exact_epsilon(self.epsilon))
 
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource

@@ -1,5 +1,4 @@
-"""Ball arithmetic: sensitivities, affinities and laws enclosed, for releases and
-audits.
+"""Ball arithmetic: sensitivities and affinities enclosed, for releases.
 
 A ball holds the exact number. What is decided by a comparison of balls holds for all
 numbers in them; where they overlap, the caller asks for more digits. Book:
@@ -17,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
-from dpbayes.posteriors import compositions
 from dpbayes.sensitivity import corners, drains
 
 Balls = list[Any]
@@ -175,38 +173,6 @@ def _fraction(point: Any) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def ball(library: Any, number: Enclosed | Fraction) -> Any:
-    """Return a ball around an enclosed number or a fraction."""
-    if isinstance(number, Fraction):
-        return library.arb(library.fmpq(number.numerator, number.denominator))
-    return ball(library, number.low).union(ball(library, number.high))
-
-
-def exponential(
-    library: Any,
-    counts: Whole,
-    prior: Floats,
-    epsilon: Fraction,
-    factor: Fraction,
-    sensitivity: Enclosed,
-) -> Balls:
-    """Return ln P[r], P proportional to e^(-epsilon H / (factor S)), for r in order of
-    R.
-    """
-    n, truth = int(counts.sum()), counts.tolist()
-    rate = ball(library, epsilon / factor) / ball(library, sensitivity)
-    tables = affinity_tables(library, counts, prior)
-    weights = []
-    for row in compositions(n, counts.size).tolist():
-        if row == truth:
-            weights.append(library.arb(0))
-            continue
-        log_bc = sum(table[r] for table, r in zip(tables, row, strict=True))
-        weights.append(-rate * (-log_bc.expm1()).sqrt())
-    total = sum((weight.exp() for weight in weights), library.arb(0)).log()
-    return [weight - total for weight in weights]
-
-
 def affinity_tables(library: Any, counts: Whole, prior: Floats) -> list[Balls]:
     """Return enclosures of psi for every category and every released count 0 … n.
 
@@ -227,58 +193,3 @@ def _log_gammas(library: Any, prior: float, n: int, precision: int) -> Balls:
     # lnGamma(prior + j/2) for j = 0 … 2n: all that psi needs.
     half = library.arb(1) / 2
     return [(library.arb(prior) + j * half).lgamma() for j in range(2 * n + 1)]
-
-
-def rounded_laplace(
-    library: Any, counts: Whole, rate: Fraction, nearest: bool
-) -> Balls:
-    """Return ln P[r] of clamp(round(x + Y)), Y ~ Laplace(1/rate), for r = 0 … n; k =
-    2."""
-    n, x = int(counts.sum()), int(counts[0])
-    # round(y) = t for t - below <= y < ...
-    below = Fraction(1, 2) if nearest else Fraction(0)
-    speed = ball(library, rate)
-
-    def above(edge: Fraction | None) -> Any:  # P(Y >= edge); None is infinity
-        if edge is None:
-            return library.arb(0)
-        tail = (-speed * ball(library, abs(edge))).exp() / 2
-        return tail if edge >= 0 else 1 - tail
-
-    masses = []
-    for r in range(n + 1):
-        low = None if r == 0 else Fraction(r - x) - below
-        high = None if r == n else Fraction(r - x + 1) - below
-        if low is None or (
-            high is not None and high <= 0
-        ):  # below 0 the mirror image is small
-            low, high = None if high is None else -high, None if low is None else -low
-        masses.append(
-            (library.arb(1) if low is None else above(low) - above(high)).log()
-        )
-    return masses
-
-
-def two_counts(counts: Whole) -> None:
-    """Refuse counts that are not two: these laws are enclosed for two categories
-    only."""
-    if counts.size != 2:
-        raise ValueError(
-            f"prior must have 2 parameters for an enclosure, got {counts.size}"
-        )
-
-
-def truncated_geometric(library: Any, counts: Whole, epsilon: Fraction) -> Balls:
-    """Return ln P[r] of x + Z clamped to [0, n], P(Z = z) proportional to e^(-epsilon
-    |z|).
-    """
-    two_counts(counts)
-    n, x = int(counts.sum()), int(counts[0])
-    if n == 0:
-        return [library.arb(0)]
-    speed = ball(library, epsilon)
-    ends = -((-speed).exp() + 1).log()
-    inside = ends + (-(-speed).expm1()).log()
-    return [
-        -speed * abs(r - x) + (ends if r in (0, n) else inside) for r in range(n + 1)
-    ]

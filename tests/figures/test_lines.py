@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from matplotlib.text import Text
 
-from dpbayes.figures.language import LOOKS, REFERENCE
 from dpbayes.figures._old_lines import Curve, Panel, lines
+from dpbayes.figures.language import LOOKS, REFERENCE
 
 
 def one_panel() -> list[Panel]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from dpbayes.figures.language import LOOKS
 from dpbayes.figures._old_maps import MapPanel, maps
 from dpbayes.figures._old_theme import svg_bytes
+from dpbayes.figures.language import LOOKS
 
 INDEX = np.array([[0, 0, 1], [0, 1, 1]])
 

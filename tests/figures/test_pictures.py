@@ -19,7 +19,6 @@ from dpbayes.figures._labels import label_ends, spread
 from dpbayes.figures._old_boxes import Box, boxes
 from dpbayes.figures._old_densities import densities, overlap, proportions_for
 from dpbayes.figures._old_intervals import intervals
-from dpbayes.figures.language import LOOKS, SERIES
 from dpbayes.figures._old_lines import Curve, Panel, lines, residuals
 from dpbayes.figures._old_meaning import meaning
 from dpbayes.figures._old_theme import (
@@ -31,6 +30,7 @@ from dpbayes.figures._old_theme import (
     png_bytes,
     svg_bytes,
 )
+from dpbayes.figures.language import LOOKS, SERIES
 
 FIVE = [[0.0, 0.1, 0.2, 0.4, 0.8], [0.1, 0.2, 0.3, 0.5, 0.9]]
 READINGS = {"exact": [[0.1, 0.2], [0.5, 0.7]], "noise-aware": [[0.05, 0.3], [0.4, 0.8]]}

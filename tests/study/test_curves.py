@@ -20,9 +20,9 @@ from dpbayes.study.curves import (
     REPRODUCED,
     Fit,
     box_table,
-    simulated_runs,
     boxed,
     releases,
+    simulated_runs,
     values,
 )
 from dpbayes.study.full_paper import ninety_percent, quarters, raw_drawing
