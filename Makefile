@@ -1,5 +1,6 @@
 # make book    the book, in book/_build/html        make test    the tests that take a minute
 # make check   format, lint, types, spelling        make bench   the benchmarks
+# make strip   notebooks without outputs, now and whenever git adds one
 # make pdf     paper.pdf and book.pdf, into the built book (needs Chromium)
 # make smoke   four built pages in a browser, served and from disk (needs Chromium)
 # make jitter  doctests and tests of the mathematics, where all last digits are others
@@ -23,12 +24,15 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Compiled modules are kept, or each process of a test run compiles the package.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help book pdf test smoke jitter bench check lowest newest lock
+.PHONY: help book strip pdf test smoke jitter bench check lowest newest lock
 help:
-	@head -9 Makefile
+	@head -10 Makefile
 book: $(READY)
 	$(BIN)/jupyter-book build book -W -n --keep-going
 	$(BIN)/dpbayes verify
+strip: $(READY)
+	git config filter.notebooks.clean "$(BIN)/python tools/strip.py"
+	$(BIN)/python tools/strip.py $$(git ls-files 'notebooks/*.ipynb')
 pdf: book
 	$(BIN)/python tools/print_book.py
 test: $(READY)

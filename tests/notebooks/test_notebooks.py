@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import yaml
 from dpbayes.runner.notebooks import all_notebooks, chosen, declared, load, tags
 from dpbayes.runner.page import LINK, proposed
 from dpbayes.runner.run import Order, run_one
+from tools.strip import stripped
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = all_notebooks(ROOT / "notebooks")
@@ -50,12 +53,29 @@ def code(name: str) -> list[dict[str, Any]]:
 
 @EVERY
 def test_sources_are_committed_without_outputs(name: str) -> None:
-    for cell in code(name):
-        assert not cell["outputs"]
-        assert cell["execution_count"] is None
+    notebook = json.loads(NOTEBOOKS[name].read_text(encoding="utf-8"))
+    assert stripped(notebook) == notebook, f"{name}: run `make strip`"
     assert "parameters" in tags(code(name)[0])
     assert declared(load(NOTEBOOKS[name]))
     assert code(name)[0]["source"].startswith("# Needs ")
+
+
+def test_what_a_session_leaves_is_stripped() -> None:
+    before = NOTEBOOKS["basics/posterior"].read_bytes()
+    ran = json.loads(before)
+    ran["metadata"] = {**ran["metadata"], "papermill": {"version": "2"}, "widgets": {}}
+    for place, cell in enumerate(ran["cells"]):
+        cell["metadata"]["collapsed"] = False
+        if cell["cell_type"] == "code":
+            cell |= {"execution_count": place, "outputs": [{"output_type": "stream"}]}
+    added = {**ran["cells"][1], "metadata": {"tags": ["injected-parameters"]}}
+    ran["cells"].insert(2, added)
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "strip.py"],
+        input=json.dumps(ran, ensure_ascii=False).encode(), capture_output=True,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout == before
 
 
 @EVERY
@@ -90,7 +110,7 @@ def test_a_notebook_is_short_and_records_a_claim(name: str) -> None:
         line
         for cell in code(name)
         for line in "".join(cell["source"]).splitlines()
-        if line.strip()
+        if line.strip() and not line.startswith("# Needs ")
     ]
     # In `sentences/` there are many short cells.
     assert len(lines) <= (260 if name.startswith("sentences/") else 140)
