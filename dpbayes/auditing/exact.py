@@ -139,7 +139,8 @@ def audit_pair(
     its outputs.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> round(audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1]).epsilon, 9)
+    >>> pair = audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1])
+    >>> round(pair.epsilon, 9)
     1.0
     """
     x, other, alpha = checked_pair(mechanism, counts, neighbour, prior)

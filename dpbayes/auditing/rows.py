@@ -25,8 +25,8 @@ _NORMALISED = 1e-9
 # of its least likely output a law may leave out: no loss changes by more
 _NEGLIGIBLE = 1e-12
 # All data sets up to the first number, and about the second beyond it, are compared
-# with the law, to this share of the largest logarithm: sums and tables round, another law
-# differs by far more.
+# with the law, to this share of the largest logarithm: sums and tables round, another
+# law differs by far more.
 _ALL_COMPARED = 100
 _COMPARED = 20
 _SAME_LAW = 1e-8
@@ -65,6 +65,7 @@ class Table:
     rows: NDArray[np.float64]
 
     def __call__(self, i: int) -> NDArray[np.float64]:
+        """Return row i, shape (M,)."""
         return np.asarray(self.rows[i])
 
 

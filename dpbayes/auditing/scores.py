@@ -53,6 +53,7 @@ class Scores:
         return cls(counts, exponent, tuple(tables[a] for a in prior.tolist()))
 
     def __call__(self, i: int) -> NDArray[np.float64]:
+        """Return row i, shape (N,); 0 at i itself."""
         x = self.counts[i]
         if x.size == 2:
             first, second = (

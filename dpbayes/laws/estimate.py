@@ -64,6 +64,7 @@ class Estimate(float):
     how: str
 
     def __new__(cls, value: float, error: float, how: str) -> Estimate:
+        """Make a float that keeps its error and how it was found."""
         number = super().__new__(cls, value)
         number.error, number.how = float(error), how
         return number
@@ -99,7 +100,8 @@ def log_affinity_of_outputs(prior: Floats, counts: Whole, outputs: Whole) -> Flo
     Nothing is lost however large the counts are. Outputs of another total keep their
     own.
 
-    >>> log_affinity_of_outputs(np.ones(2), np.array([1, 0]), np.array([[0, 1], [1, 0]])).round(6)
+    >>> outputs = np.array([[0, 1], [1, 0]])
+    >>> log_affinity_of_outputs(np.ones(2), np.array([1, 0]), outputs).round(6)
     array([-0.241564,  0.      ])
     """
     result = np.zeros(len(outputs))
@@ -143,12 +145,15 @@ class Drawable(Protocol):
     needs."""
 
     @property
-    def prior(self) -> Floats: ...
+    def prior(self) -> Floats:
+        """The prior, shape (k,)."""
 
     @property
-    def counts(self) -> Whole: ...
+    def counts(self) -> Whole:
+        """The true counts, shape (k,)."""
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]: ...
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        """Return `size` independent released histograms, shape (size, k)."""
 
 
 def distances_of(law: Drawable, draws: NDArray[Any], metric: Yardstick) -> Floats:

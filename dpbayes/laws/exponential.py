@@ -176,6 +176,9 @@ class ExponentialLaw(Unlisted):
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Row r of the fit holds 1 - d'^r; the truth has d' = 0.
+        """Return E[distance^order], a series where the metric is a power of the
+        affinity and drawn where it is not.
+        """
         reported = power_of_affinity(
             metric, float(self.prior.sum() + self.counts.sum())
         )
@@ -196,12 +199,14 @@ class ExponentialLaw(Unlisted):
         return unit + float(np.log(sums[0] + np.exp(-unit)))
 
     def each_probability(self, rows: Whole) -> Floats:
+        """Return e^(-rate H) / Z for each row of a checked table (m, k), shape (m,)."""
         log_bc = log_affinity_of_outputs(self.prior, self.counts, rows)
         scores = distance_from_log_affinity(log_bc, self.exponent)
         found = np.exp(-self.rate * scores - self.log_partition)
         return np.where(rows.sum(axis=1) == self.counts.sum(), found, 0.0)
 
     def one_probability(self, counts_out: Whole) -> Estimate:
+        """Return e^(-rate H) / Z of one output; its relative error is that of Z."""
         value = float(self.each_probability(counts_out[None])[0])
         unit, sums, error, lost = self._sums(self.exponent)
         rounding = lost / float(sums[0] + np.exp(-unit)) + _ROUNDING

@@ -108,6 +108,7 @@ class FiniteLaw(Answers):
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Added pairwise; a dot product of ten million terms is off by 1e-12.
+        """Return E[distance^order] as a sum over the list."""
         value = (self.probabilities * self._distances_by(metric) ** order).sum()
         return self._estimate(float(value))
 
@@ -136,10 +137,12 @@ class FiniteLaw(Answers):
         return self._estimate(value)
 
     def one_probability(self, counts_out: Whole) -> Estimate:
+        """Return the probability of one output, 0 where it is not listed."""
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
         return self._estimate(float(found))
 
     def each_probability(self, rows: Whole) -> Floats:
+        """Return the probability of each row of a checked table (m, k), shape (m,)."""
         stacked = np.concatenate((self.outputs, rows))
         _, place = np.unique(stacked, axis=0, return_inverse=True)
         place, own = place.ravel(), len(self.outputs)
@@ -147,6 +150,7 @@ class FiniteLaw(Answers):
         return np.asarray(sums[place[own:]], dtype=np.float64)
 
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return `size` outputs (size, k), drawn from the list."""
         cumulative = np.cumsum(self.probabilities)
         rows = np.searchsorted(
             cumulative, rng.random(size) * cumulative[-1], side="right"

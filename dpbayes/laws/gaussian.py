@@ -195,6 +195,7 @@ class GaussianNoise:
     variance: float
 
     def fall(self, steps: Whole) -> Floats:
+        """Return z^2 / (2 v), minus ln of the weight of a step of one category."""
         return -log_weights(self.variance, steps)
 
     def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:
@@ -227,6 +228,7 @@ class GaussianNoise:
 
     @cached_property
     def log_normaliser(self) -> float:
+        """Ln of the sum of the weights of all noise vectors."""
         return self._tilted.log_at_zero()
 
     @property
@@ -235,19 +237,26 @@ class GaussianNoise:
         return 2.0 * self.variance * (1.0 - 1.0 / self.k)
 
     def reach(self, tail: float) -> int:
+        """Return a size beyond which an entry of the noise has probability at most
+        `tail`, by the tail of a subgaussian entry of variance v (1 - 1/k).
+        """
         return int(np.ceil(np.sqrt(self._spread * np.log(2.0 * self.k / tail))))
 
     def outside(self, size: int) -> float:
+        """Return a bound of the probability that some entry is beyond this size."""
         return float(2.0 * self.k * np.exp(-(size**2) / self._spread))
 
     def number_of_points(self, size: int) -> float:
+        """Return at least how many vectors with entries up to this size there are."""
         return float(2 * size + 1) ** (self.k - 1)
 
     def points(self, size: int) -> Whole:
+        """Return all noise vectors with entries up to this size, shape (N, k)."""
         grid = np.indices((2 * size + 1,) * (self.k - 1), dtype=np.int64) - size
         free = grid.reshape(self.k - 1, -1)
         last = -free.sum(axis=0)
         return np.asarray(np.vstack((free, last)).T[np.abs(last) <= size])
 
     def draw(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return `size` independent draws, shape (size, k)."""
         return self._tilted.draw(rng, size)

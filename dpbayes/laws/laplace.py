@@ -150,6 +150,9 @@ class ProductLaw(Unlisted):
         )
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
+        """Return E[distance^order], a series where the metric is a power of the
+        affinity and nothing is clamped, and drawn elsewhere.
+        """
         if metric_function(metric) is hellinger and self.counts.size == 3:
             sizes = [marginal.log_probabilities.size for marginal in self.marginals]
             if sizes[0] * sizes[1] <= LARGEST_SUM:
@@ -182,6 +185,9 @@ class ProductLaw(Unlisted):
         return float((one.probabilities * sums).sum())
 
     def one_probability(self, counts_out: Whole) -> Estimate:
+        """Return the probability of one output: the product of its counts'
+        probabilities where it sums to n.
+        """
         if counts_out[-1] != min(max(self._n - int(counts_out[:-1].sum()), 0), self._n):
             return Estimate(0.0, 0.0, "listed")
         log = 0.0
@@ -196,6 +202,9 @@ class ProductLaw(Unlisted):
         return Estimate(found, self.mass_outside + rounded, "window")
 
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return `size` draws (size, k): independent counts, the rest in the last
+        category.
+        """
         drawn = np.zeros((size, self.counts.size), dtype=np.int64, order="F")
         for i, marginal in enumerate(self.marginals):
             p, values = marginal.probabilities, np.arange(marginal.start, marginal.stop)

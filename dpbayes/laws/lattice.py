@@ -103,9 +103,10 @@ def seconds_of_all(n: int, noise: SumZeroNoise, projection: str) -> float:
     """Return about how many processor seconds the laws of all data sets of n records
     take, with all pairs compared; inf where they cannot be listed.
 
-    From times measured at k = 3 to 15, right within a factor of two: each data set but for the order of its
-    categories sums over levels, the weight of what is clamped is found once for each
-    choice of counts, and each data set lists its outputs.
+    From times measured at k = 3 to 15, right within a factor of two. The sums over
+    levels are taken once for data sets that differ in the order of their categories,
+    the weight of what is clamped once for each choice of counts, and each data set
+    lists its outputs.
     """
     depth, k = depth_of(n, noise, projection), noise.k
     if depth is None:
@@ -191,6 +192,9 @@ class SumZeroLaw(Unlisted):
         return clamped if clamped > self._rounding else 0.0
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
+        """Return E[distance^order]: a series where nothing is clamped, what is clamped
+        is bounded by its probability or drawn.
+        """
         exponent = power_of_affinity(
             metric, float(self.prior.sum() + self.counts.sum())
         )
@@ -248,4 +252,5 @@ class SumZeroLaw(Unlisted):
         return Estimate(value, self._rounding * value, "listed")
 
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return `size` draws (size, k): noise added to the counts, then projected."""
         return project(self.counts + self.noise.draw(rng, size), self.projection)

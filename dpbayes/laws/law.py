@@ -46,17 +46,23 @@ class Law(Protocol):
     (0.2193, 0.4621)
     """
 
-    def mean_distance(self, metric: Yardstick = "hellinger") -> float: ...
+    def mean_distance(self, metric: Yardstick = "hellinger") -> float:
+        """Return the mean distance between released and true posterior."""
 
-    def quantile(self, q: float, metric: Yardstick = "hellinger") -> float: ...
+    def quantile(self, q: float, metric: Yardstick = "hellinger") -> float:
+        """Return the smallest c with P(distance <= c) >= q, for q in [0, 1]."""
 
-    def variance(self, metric: Yardstick = "hellinger") -> float: ...
+    def variance(self, metric: Yardstick = "hellinger") -> float:
+        """Return the variance of the distance."""
 
-    def probability(self, counts_out: ArrayLike) -> Any: ...
+    def probability(self, counts_out: ArrayLike) -> Any:
+        """Return the probability of one output (k,) or of several, (m, k) to (m,)."""
 
-    def mean_affinity(self) -> float: ...
+    def mean_affinity(self) -> float:
+        """Return E[BC] = 1 - E[H^2]."""
 
-    def sample(self, rng: np.random.Generator, size: int) -> Whole: ...
+    def sample(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return `size` independent released histograms, shape (size, k)."""
 
 
 class Listed(Law, Protocol):
@@ -70,7 +76,8 @@ class Listed(Law, Protocol):
 
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
-    ) -> tuple[Floats, Floats]: ...
+    ) -> tuple[Floats, Floats]:
+        """Return the distinct distances, increasing, and the probability of each."""
 
 
 def listed(law: Law, purpose: str) -> Listed:
@@ -169,6 +176,7 @@ class Unlisted(Answers):
     way."""
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
+        """Return E[distance^order] from draws, with its standard error."""
         return drawn_mean(self, metric, order)
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
@@ -225,7 +233,8 @@ def mean_difference(a: Law, b: Law, metric: Yardstick = "hellinger") -> Estimate
     the mean of their differences, if that is smaller than that of two separate means.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> laws = [mechanism(name, 1.0).law([5, 5], [1, 1]) for name in ("geometric", "lapMech")]
+    >>> names = ("geometric", "lapMech")
+    >>> laws = [mechanism(name, 1.0).law([5, 5], [1, 1]) for name in names]
     >>> difference = mean_difference(*laws)
     >>> round(difference, 4), difference.how
     (-0.1939, 'listed')

@@ -42,6 +42,7 @@ class LatticeNoise:
     epsilon: float
 
     def fall(self, steps: Whole) -> Floats:
+        """Return epsilon |z| / 2, minus ln of the weight of a step of one category."""
         return np.asarray(0.5 * self.epsilon * np.abs(steps))
 
     def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:

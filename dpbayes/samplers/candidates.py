@@ -182,17 +182,19 @@ class _Block:
         return self.size * (self.height - self.far)
 
     def halves(self, weights: Weights) -> tuple[_Block, _Block]:
-        """Return the nearer and the farther half."""
+        """Return the nearer and the farther half.
+
+        A block of one count is as high as that count's weight, a longer one as the
+        weight just before it.
+        """
         inner = self.size // 2
+        outer = self.size - inner
         last = self.near + self.way * (inner - 1)
         middle = weights.above(last)
-        return (
-            _Block(self.near, inner, self.way, middle if inner == 1 else self.height, middle),
-            _Block(
-                last + self.way, self.size - inner, self.way,
-                self.far if self.size - inner == 1 else middle, self.far,
-            ),
-        )  # fmt: skip
+        height = middle if inner == 1 else self.height
+        nearer = _Block(self.near, inner, self.way, height, middle)
+        height = self.far if outer == 1 else middle
+        return nearer, _Block(last + self.way, outer, self.way, height, self.far)
 
 
 def draw_count(

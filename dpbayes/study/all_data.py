@@ -42,9 +42,11 @@ class Everywhere:
 
     @property
     def worst(self) -> float:
+        """The largest mean distance over the data sets."""
         return float(self.distances.max())
 
     def losses_to(self, other: Everywhere) -> int:
+        """Return at how many data sets another one has the smaller mean distance."""
         return int(np.sum(other.distances < self.distances * (1.0 - 1e-12)))
 
 
@@ -143,6 +145,7 @@ class Winners:
         return np.asarray(found, dtype=np.int64)
 
     def share(self, name: str) -> float:
+        """Return the share of settings in which this mechanism wins."""
         return float(np.mean(self.index == self.names.index(name)))
 
 

@@ -57,6 +57,7 @@ class Prediction:
 
     @property
     def corrected(self) -> float:
+        """The mean distance with its first correction, right up to O(1/n^2)."""
         return self.mean_distance * (1.0 + self.correction)
 
 

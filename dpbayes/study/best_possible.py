@@ -39,6 +39,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
+        """By which share of the bound what is attained lies above it."""
         return self.attained / self.lower - 1.0
 
 

@@ -31,6 +31,7 @@ class HalfTheNoise:
     name = "half the noise"
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
+        """Return the exact law of the released histogram; `counts` and `prior` (2,)."""
         return TruncatedGeometric(2.0 * self.epsilon).law(counts, prior)
 
 

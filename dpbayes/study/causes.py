@@ -49,6 +49,7 @@ class Cause:
 
     @property
     def where(self) -> str:
+        """Document, figure, panel and curve, in words."""
         one = self.series
         panel = PICTURES.get(one.panel, one.panel)
         return f"{one.document}, Figure {one.figure}{panel}, {plain_curve(one.curve)}"

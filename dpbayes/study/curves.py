@@ -138,6 +138,7 @@ class Fit:
 
     @property
     def good(self) -> bool:
+        """Whether the scores are as small as right errors make them."""
         return self.rms < LARGEST_RMS and abs(self.worst) <= LARGEST_Z
 
 
@@ -161,6 +162,7 @@ class Series:
 
     @property
     def points(self) -> tuple[Point, ...]:
+        """The points of this series as the document printed them."""
         return published_points(self.document, self.figure, self.panel, self.curve)
 
 
@@ -273,8 +275,8 @@ class Published:
         return {mechanism_name(one.curve): one.drawn.curve(sizes) for one in curves}
 
     def boxes(self, groups: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        """Return the five numbers of each box as it was drawn, shape (groups, 5), at the
-        labels of the axis.
+        """Return the five numbers of each box as drawn, (groups, 5), at the axis'
+        labels.
 
         Ends are the expected whiskers; each number is the expectation over the printed
         runs.
@@ -324,8 +326,7 @@ def simulated_runs(
     runs: int,
     seed: int,
 ) -> dict[str, list[Any]]:
-    """Return simulated releases as the tidy columns x, distance and mechanism, a row for
-    each run.
+    """Return simulated releases in tidy columns x, distance, mechanism, one row a run.
 
     `data` maps what stands below the axis to counts and prior. Each mechanism has a
     generator of its own at each x, so that no draw depends on what else is drawn.

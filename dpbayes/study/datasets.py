@@ -23,6 +23,7 @@ class DataSet:
 
     @property
     def n(self) -> int:
+        """The number of records."""
         return int(self.counts.sum())
 
 

@@ -40,6 +40,7 @@ class SeededBits:
         self._rng = _validate.generator("rng", rng)
 
     def bits(self, count: int) -> int:
+        """Return a uniform whole number below 2^count."""
         return int.from_bytes(self._rng.bytes((count + 7) // 8), "little") >> (
             -count % 8
         )

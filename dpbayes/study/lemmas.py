@@ -92,6 +92,7 @@ class LemmaCheck:
 
     @property
     def holds(self) -> bool:
+        """Whether the left side is at most the right, up to rounding."""
         return self.left - self.right <= 1e-12 * max(self.left, self.right)
 
 

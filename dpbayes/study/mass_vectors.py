@@ -43,6 +43,7 @@ class MassVector:
 
     @property
     def half_length(self) -> int:
+        """The number r of cells on each side of the middle one."""
         return self.masses.size // 2
 
     @property

@@ -71,6 +71,7 @@ class WeightedBy:
     records: int | None = None
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
+        """Return the exact law over all histograms; `counts` and `prior` (k,)."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         outputs = compositions(self.records or int(x.sum()), x.size)
         exponent = affinity_exponent(self.metric, float(alpha.sum() + outputs[0].sum()))
@@ -179,6 +180,7 @@ class SequentialLaplace:
     name: str = "Laplace"
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> Law:
+        """Return the exact law; `counts` and `prior` (k,)."""
         x, alpha = _validate.counts_and_prior(counts, prior)
         n = self.records or int(x.sum())
         if number_of_candidates(n, x.size) > LARGEST_LISTED:
@@ -254,6 +256,9 @@ class RepairedLaplace:
     epsilon: float
 
     def distances(self, counts: ArrayLike, prior: ArrayLike) -> Distances:
+        """Return the distances of what is released and their probabilities; `counts`
+        and `prior` (2,).
+        """
         b = 2.0 / self.epsilon
         reach = int(np.ceil(_TAIL * b))
         steps = np.arange(-reach, reach + 1)

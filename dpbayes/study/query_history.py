@@ -93,7 +93,8 @@ def blue_sparse(H: Any, scales: ArrayLike, Q: ArrayLike) -> Blue:
     columns agree, as others' do by chance for one pair in 10^30. `scales` within some
     six powers of ten.
 
-    >>> blue_sparse(csr_array([[1.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], [0.0, 1.0]).weights.round(9)
+    >>> H = csr_array([[1.0, 1.0], [1.0, 0.0]])
+    >>> blue_sparse(H, [1.0, 2.0], [0.0, 1.0]).weights.round(9)
     array([ 1., -1.])
     """
     matrix = csr_array(check.offering("H", H, "tocsr"), dtype=np.float64)
@@ -142,8 +143,8 @@ def stream(
     """Return what is done with questions (k, cells) of `lengths` one or (k,); it needs
     no data.
 
-    >>> made = stream([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 40.0, 0.05, 0.2, Policy())  # a Stream
-    >>> made.outcomes
+    >>> asked = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    >>> stream(asked, 40.0, 0.05, 0.2, Policy()).outcomes
     ('fresh', 'derived', 'fresh')
     """
     rows = shaped("questions", questions, "k", "cells")

@@ -215,6 +215,7 @@ class ScoredExponential:
 
     @property
     def name(self) -> str:
+        """The name of its divergence."""
         return self.divergence
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:

@@ -50,10 +50,12 @@ class Chain:
 
     @property
     def logarithm(self) -> float:
+        """Ln(2 (n + 1) / delta), by which the slack of the theorem is divided."""
         return float(np.log(2.0 * (self.n + 1) / self.delta))
 
     @property
     def gamma(self) -> float:
+        """Ln(1 + epsilon / (2 ln(2 (n + 1) / delta))), as A, B and C print it."""
         return float(np.log1p(self.epsilon / (2.0 * self.logarithm)))
 
     def local(self) -> NDArray[np.float64]:
