@@ -47,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     paid.add_argument(
         "--account", help="account of the data set, from which answers are paid"
     )
+    add(
+        "--show-values",
+        action="store_true",
+        help="with --account: print a value that the cube does not declare",
+    )
     add("--json", action="store_true", help="print one JSON object a line")
     add("--price", action="store_true", help="say the cost, draw nothing")
     add("--length", type=float, help="longest interval that will do", required=True)
@@ -117,7 +122,7 @@ def _answers(arguments: argparse.Namespace, wish: str) -> Iterator[Fields]:
     from dpbayes.tables.predicate import wished
 
     account = open_account(arguments.account)
-    asked = open_answering(arguments.cube, account)
+    asked = open_answering(arguments.cube, account, arguments.show_values)
     if asked.converted:
         print(f"note: {asked.converted}", file=sys.stderr)
     questions = asked.questions(wished(wish))

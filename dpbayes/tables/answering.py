@@ -332,15 +332,20 @@ def _answer(offer: Mapping[str, Any], value: int = 0) -> Answer:
     return Answer(estimate=estimate, interval=interval, **told)
 
 
-def open_answering(cube_file: str | Path, account: Account, **others: Any) -> Answering:
-    """Return what answers questions about a cube file, or AccountError."""
+def open_answering(
+    cube_file: str | Path, account: Account, show_values: bool = False, **others: Any
+) -> Answering:
+    """Return what answers questions about a cube file, or AccountError.
+
+    `show_values` prints a value that the cube does not declare.
+    """
     declared = CubeFile.read(cube_file)
     account.require_unit(declared.unit)
     mark = account.check_table(declared.source)
     rules, relation = declared.rules, declared.neighbours or account.neighbours
     policy = Policy(neighbours=relation)
     account.factor(relation)
-    counts, digest = read(declared.source, declared.attributes, rules)
+    counts, digest = read(declared.source, declared.attributes, rules, show_values)
     account.check_reading(declared.source, mark, digest)
     cube, bound = Cube(declared.attributes, counts), declared.bound
     return Answering(

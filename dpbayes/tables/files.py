@@ -3,26 +3,28 @@ services.
 
 A cube file, and a service file for questions about its cube::
 
-    source = "people.csv"            # or .parquet
+    source = "people.csv"            # or .tsv, .parquet
     unit = "record"                  # or: person = "id" and, if wanted, keep = 3
-    bound = 1.0
-    neighbours = "add-or-remove"     # or "replace-one"; optional
-    outside = "refuse"               # or "drop"; optional
-    count = "records"                # a column with the number of records of each row; optional
+    bound = 1.0                      # most epsilon of the account for this cube
+    neighbours = "replace-one"       # optional: the account's relation
+    outside = "refuse"               # optional: "drop" leaves out what is not declared
+    missing = "refuse"               # optional: "drop", or a value that each lists
+    missing_values = ["", "NA"]      # optional: what stands for a missing value
+    count = "records"                # optional: column with the records of each row
     [[attribute]]
     name = "age"
-    edges = [18, 40, 65]             # or: values = ["f", "m"]
-    whole = true                     # optional
+    edges = [-inf, 18, 40, 65, inf]  # or: values = ["f", "m"]
+    whole = true                     # optional: values are whole numbers
 
     cube = "people.toml"
     account = "clinic.account"
-    tick = 0.1                       # seconds; optional
-    smallest_price = "0.001"         # of an answer that is not derived; optional
+    tick = 0.1                       # optional: seconds between answers
+    smallest_price = "0.001"         # optional: of an answer that is not derived
     most_answers = 1000              # optional
     [[analyst]]
     name = "anna"
     token = "9f86d081884c7d65…"      # the digest, not the token
-    budget = "0.4"
+    budget = "0.4"                   # epsilon of the account
 
 Paths are relative to the file. Mistakes are told with file, line, key and value.
 """
@@ -115,14 +117,54 @@ def _beside(value: Any, info: Any) -> Path:
     return Path(info.data["file"].path.parent / value)
 
 
+_ATTRIBUTE = {"name", "edges", "values", "whole"}
+
+
 def _attributes(given: Any) -> tuple[Attribute, ...]:
-    try:
-        made = [Bins(**one) if "edges" in one else Categories(**one) for one in given]
-        return check_attributes(made)
-    except TypeError as error:
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise ValueError("tables, each [[attribute]] with name, and edges or values")
+    return check_attributes([_attribute(one) for one in given])
+
+
+def _attribute(one: dict[str, Any]) -> Attribute:
+    """Return an attribute, or raise ValueError with a sentence that says "must"."""
+    name = one.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"name must be that of a column, got {shown(name)}")
+    for key in one.keys() - _ATTRIBUTE:
+        hint = "; categories are listed as values" if key == "categories" else ""
         raise ValueError(
-            f"tables with name, and either edges or values: {error}"
-        ) from None
+            f"{name} must have no key {shown(key)}: there are name, edges or values,"
+            f" and whole{hint}"
+        )
+    if ("edges" in one) == ("values" in one):
+        raise ValueError(
+            f"{name} must have either edges = [18, 40, 65] of numbers, or"
+            ' values = ["f", "m"]'
+        )
+    if "whole" in one and "values" in one:
+        raise ValueError(f"{name} must have whole with edges, not with values")
+    try:
+        if "edges" in one:
+            return Bins(name, one["edges"], whole=one.get("whole", False))
+        return Categories(name, one["values"])
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _analyst_name(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[A-Za-z0-9]{1,64}", value):
+        raise ValueError("1 to 64 letters and digits")
+    return value
+
+
+def _token(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise ValueError(
+            "the digest of a token, 64 of 0 to 9 and a to f: dpbayes serve --new-token"
+            " prints both"
+        )
+    return value
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
@@ -137,6 +179,7 @@ class Settings(BaseModel):
     """A file as a model; `file` is where its keys stand."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    kind: ClassVar[str] = "plan"
     file: File = Field(repr=False)
 
     @classmethod
@@ -148,13 +191,9 @@ class Settings(BaseModel):
                 raise OSError("it is not a file")
             text = place.read_text(encoding="utf-8-sig")
             file = File(place, text, tomllib.loads(text))
-        except (
-            OSError,
-            ValueError,
-            RecursionError,
-        ) as error:  # no file, no UTF-8, no TOML
+        except (OSError, ValueError, RecursionError) as error:  # no file, UTF-8 or TOML
             why = getattr(error, "strerror", None) or error
-            raise PlanError(f"plan {place} cannot be read: {why}") from error
+            raise PlanError(f"{cls.kind} {place} cannot be read: {why}") from error
         known = [
             f.alias or name for name, f in cls.model_fields.items() if name != "file"
         ]
@@ -167,19 +206,38 @@ class Settings(BaseModel):
         try:
             return cls.model_validate({**file.settings, "file": file})
         except ValidationError as error:
-            first = error.errors()[0]
-            told = re.sub("^(Input should|Value error,) (be )?", "", first["msg"])
-            if not first["loc"]:  # of several keys together
-                where = file.where(re.split("[ :]", told)[0])
-                raise PlanError(f"{where}: {told}") from None
-            key = str(first["loc"][0])
-            if first["type"] == "missing" and len(first["loc"]) == 1:
-                raise PlanError(f"{file.path}: {key} must be given") from None
-            if " must " in told:
-                raise PlanError(f"{file.where(key)}: {key}: {told}") from None
-            raise PlanError(
-                f"{file.where(key)}: {wrong(key, told, file.settings[key])}"
-            ) from None
+            raise PlanError(_first_mistake(error, file)) from None
+
+
+def _first_mistake(error: ValidationError, file: File) -> str:
+    """Return where the first mistake in a file is, and what is allowed there."""
+    first = error.errors()[0]
+    told = re.sub("^(Input should|Value error,) (be )?", "", first["msg"])
+    if not first["loc"]:  # of several keys together
+        return f"{file.where(re.split('[ :]', told)[0])}: {told}"
+    key, *below = map(str, first["loc"])
+    if first["type"] == "missing":
+        if not below:
+            return f"{file.path}: {key} must be given"
+        return f"{file.where(key)}: {_named(file, key, below)} must be given"
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{file.where(below[-1])}: no such key {_named(file, key, below)}"
+    if " must " in told:
+        return f"{file.where(key)}: {key}: {told}"
+    if below and isinstance(file.settings[key], list) and below[-1].isidentifier():
+        where = file.where(below[-1])
+        return f"{where}: {_named(file, key, below)} must be {told}"
+    return f"{file.where(key)}: {wrong(key, told, file.settings[key])}"
+
+
+def _named(file: File, key: str, below: list[str]) -> str:
+    """Return what stands below a key: token of analyst 2 (boris)."""
+    try:
+        name = str(file.settings[key][int(below[0])]["name"])
+        return f"{below[-1]} of {key} {int(below[0]) + 1} ({name})"
+    except (LookupError, TypeError, ValueError):
+        number = f" {int(below[0]) + 1}" if below[0].isdigit() else ""
+        return f"{below[-1]} of {key}{number}"
 
 
 class Declared(Settings):
@@ -208,6 +266,7 @@ class Declared(Settings):
 class CubeFile(Declared):
     """A checked cube file; make one with `read_cube`."""
 
+    kind = "cube file"
     source: Beside
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     neighbours: Literal["add-or-remove", "replace-one"] | None = None
@@ -240,14 +299,15 @@ class Analyst:
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9]{1,64}$")]
-    token: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    name: Annotated[str, PlainValidator(_analyst_name)]
+    token: Annotated[str, PlainValidator(_token)]
     budget: Epsilon
 
 
 class ServiceFile(Settings):
     """A checked service file; `ServiceFile.read` makes one."""
 
+    kind = "service file"
     cube: Beside
     account: Beside
     tick: Annotated[float, Field(gt=0, le=60)] = TICK

@@ -10,15 +10,16 @@ import shutil
 import signal
 import sqlite3
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpbayes.tables import keys
+from dpbayes.tables import keys, notes
 from dpbayes.tables.account import Account
 from dpbayes.tables.keys import AccountError, read_witness, witness_file
 from dpbayes.tables.opening import create_account, open_account
@@ -84,6 +85,162 @@ def test_another_version_of_the_table_must_be_accepted(account, two_people):
     account.accept(newer)
     for path in (two_people, newer):
         open_account(account.path).check_table(path)
+
+
+@pytest.fixture
+def second(account, tmp_path):
+    """An account of a dummy file, beside that of two people."""
+    dummy = tmp_path / "dummy.csv"
+    dummy.write_text("nothing\n")
+    return create_account(tmp_path / "two.account", "two", 3, dummy, RECORD)
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_attack_a_table_is_taken_into_another_account(
+    account, second, two_people, noted
+):
+    note = two_people.with_name("people.csv.dpbayes")
+    if not noted:
+        note.unlink()
+    with pytest.raises(
+        AccountError, match=r"has an account already: .*clinic\.account"
+    ):
+        second.accept(two_people)
+    assert not noted or str(account.path) in note.read_text()
+    with pytest.raises(AccountError, match="is not one that account"):
+        second.check_table(two_people)
+    account.accept(two_people)  # its own table, again
+
+
+@pytest.mark.parametrize("change", ["\n", "4,poor\n"])
+def test_attack_the_note_of_another_account_stays(account, second, two_people, change):
+    """Where the bytes are others, or the key is not here, the note still tells."""
+    two_people.write_text(two_people.read_text() + change)
+    note = two_people.with_name("people.csv.dpbayes")
+    before = note.read_bytes()
+    with pytest.raises(AccountError, match=r"has an account already, says .*dpbayes"):
+        second.accept(two_people)
+    assert note.read_bytes() == before
+    told = notes.leave_note(two_people, second.path, "two")
+    assert told.endswith("names another account; it stays")
+    assert note.read_bytes() == before
+
+
+def test_a_version_is_what_was_accepted_whatever_is_in_it(account, two_people):
+    first = account.check_table(two_people)
+    account.accept(two_people)  # the same bytes: paid anew like others
+    again = account.check_table(two_people)
+    assert first != again == open_account(account.path).check_table(two_people)
+    other = two_people.with_name("copy.csv")
+    shutil.copy(two_people, other)
+    with pytest.raises(AccountError, match=r"copy\.csv is a copy of .*people\.csv"):
+        account.check_table(other)
+    account.accept(other)
+    marks = account.check_table(other), account.check_table(two_people)
+    assert marks[0] not in (first, again)
+    assert marks[1] == again
+    account.check_reading(other, marks[0], keys.file_digest(other))
+    other.write_text("x\n")
+    with pytest.raises(AccountError, match="changed while it was counted"):
+        account.check_reading(other, marks[0], keys.file_digest(other))
+
+
+@contextmanager
+def held(path: Path, *statements: str) -> Iterator[None]:
+    """Let another program hold an account."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement).fetchall()
+        yield
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("BEGIN EXCLUSIVE",),
+        ("PRAGMA journal_mode = WAL", "BEGIN", "SELECT * FROM entries"),
+    ],
+)
+def test_an_account_in_use_is_not_damaged(account, monkeypatch, statements):
+    monkeypatch.setattr(keys, "WAIT", 0.2)
+    account.reserve("one", ONE, "")
+    with held(account.path, *statements):
+        for work in (
+            lambda: open_account(account.path),
+            lambda: account.reserve("two", ONE, ""),
+        ):
+            with pytest.raises(AccountError, match="is in use by another") as told:
+                work()
+            assert "damaged" not in str(told.value)
+            assert "new one" not in str(told.value)
+    assert open_account(account.path).spent == 1
+
+
+@pytest.mark.parametrize("code", [3, 8, 14, 8 | 2 << 8])
+def test_an_account_that_may_not_be_written_is_not_damaged(account, monkeypatch, code):
+    """As SQLite tells it: these tests may run as root, who may do everything."""
+
+    def refused(*_, **__):
+        error = sqlite3.OperationalError("attempt to write a readonly database")
+        error.sqlite_errorcode = code
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", refused)
+    with pytest.raises(AccountError, match="permission denied") as told:
+        open_account(account.path)
+    assert "damaged" not in str(told.value)
+    assert "new one" not in str(told.value)
+
+
+def test_a_folder_of_keys_that_others_can_write_is_refused_with_its_mode(account):
+    folder = keys.keys_folder()
+    for mode in (0o777, 0o722, 0o770):
+        folder.chmod(mode)
+        with pytest.raises(AccountError, match=f"has mode {mode:04o}: .* chmod 700"):
+            open_account(account.path)
+    folder.chmod(0o755)
+    assert open_account(account.path).balance == 3
+
+
+def test_parts_of_keys_that_kills_left_are_cleared(account):
+    folder = keys.keys_folder()
+    gone, mine = (folder / f"clinic.key.{p}.part" for p in (2**22 + 7, os.getpid()))
+    for part in (gone, mine):
+        part.touch()
+    open_account(account.path)
+    assert (gone.exists(), mine.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_without_a_home_the_folder_of_keys_must_be_named(account, monkeypatch, keyed):
+    def homeless(self):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    if keyed:
+        assert open_account(account.path).balance == 3
+        return
+    monkeypatch.delenv("DPBAYES_KEYS")
+    with pytest.raises(AccountError, match="must be named in DPBAYES_KEYS"):
+        open_account(account.path)
+
+
+def test_places_that_are_no_folders_are_refused_in_words(
+    account, two_people, tmp_path, monkeypatch
+):
+    file = tmp_path / "file"
+    file.write_text("x")
+    other = tmp_path / "other.csv"
+    other.write_text("x\n")
+    with pytest.raises(AccountError, match=r"cannot be made there: .* can be written"):
+        create_account(file / "a", "o", 1, other, RECORD)
+    assert not witness_file("o").exists()
+    monkeypatch.setenv("DPBAYES_KEYS", str(file))
+    with pytest.raises(AccountError, match=r"the folder of keys, .*, cannot be made"):
+        create_account(tmp_path / "a", "o", 1, other, RECORD)
+    assert not (tmp_path / "a").exists()
+    with pytest.raises(AccountError, match="the key of data set 'clinic'"):
+        open_account(account.path)
 
 
 # Twelve ways to spend twice.
@@ -184,11 +341,10 @@ def test_attack_a_copy_is_used_beside_the_account(account, tmp_path):
 
 
 def edited(path: Path, *statements: str) -> None:
-    connection = sqlite3.connect(path)
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
 
 
 def test_attack_the_last_entries_are_cut_off(account):

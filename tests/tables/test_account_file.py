@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import stat
 import time
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_a_file_that_is_no_account_is_named(tmp_path, two_people, content):
 
 
 def test_an_entry_is_read_as_it_was_written(tmp_path):
-    with sqlite3.connect(tmp_path / "a") as connection:
+    with closing(sqlite3.connect(tmp_path / "a")) as connection:
         connection.execute(SCHEMA)
         entry = Entry(3, "spend", "a", Fraction(1, 3), "what", "now", "digest")
         connection.execute(

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -167,8 +167,9 @@ def test_attack_a_forged_row_makes_no_answer_free(tmp_path: Path, forged: str) -
     wish = asked.question("income < 20", 20.0, 0.05)
     price = asked.price(wish).cost
     assert price > 0
-    with sqlite3.connect(tmp_path / "people.account") as connection:
+    with closing(sqlite3.connect(tmp_path / "people.account")) as connection:
         assert connection.execute(forged).rowcount == 1
+        connection.commit()
     with pytest.raises(AccountError, match="does not match its digest"):
         asking(tmp_path)
     with suppress(
