@@ -22,11 +22,12 @@ def _spelled(text: str) -> str:
 class Rules:
     """What is done with rows that fit no cell, and what counts one row.
 
-    `missing` is "refuse", "drop" or a label that every attribute has, for the texts in
-    `missing_values`, in capitals or not, with blanks around or without; what `outside`
-    is where it is not given. `outside` is "refuse" or "drop"; `count` a column of
-    numbers of records, where `once` says that each cell has one row at most. A value
-    that an attribute lists is never missing.
+    `outside` is "refuse" or "drop". `missing` is "refuse", "drop" or a label, which
+    counts them where an attribute lists it and refuses them where not: the texts in
+    `missing_values`, in capitals or not, with blanks around or without; where it is not
+    given, it is what `outside` is. `count` is a column of numbers of records, where
+    `once` says that each cell has one row at most. A value that an attribute lists is
+    never missing.
 
     >>> Rules(outside="drop").missing, Rules().is_missing(" n/a "), Rules().drops
     ('drop', True, False)
@@ -80,12 +81,13 @@ class Rules:
                 f"count must be a column that is no attribute, got {self.count!r}: one"
                 " record would move all the others of its row to another cell"
             )
+        known = {label for one in attributes for label in one.labels}
+        if self.missing not in (REFUSE, DROP) and self.missing not in known:
+            raise ValueError(
+                'missing must be "refuse", "drop" or a value that an attribute lists'
+                f" ({', '.join(sorted(known)[:9])}), got {self.missing!r}"
+            )
         for one in attributes:
-            if self.missing not in (REFUSE, DROP, *one.labels):
-                raise ValueError(
-                    f'missing must be "refuse", "drop" or a value of {one.name}'
-                    f" ({', '.join(one.labels[:9])}), got {self.missing!r}"
-                )
             listed = one.labels if isinstance(one, Categories) else ()
             twice = [v for v in listed if v != self.missing and self.is_missing(v)]
             if twice and self.missing_values != MISSING_VALUES:

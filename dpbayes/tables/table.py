@@ -198,13 +198,13 @@ def _refusal(
         )
         told = "that was not declared: declare it, or mend the row"
         return f"has a value{value} in {names[i]!r} {told}{hint}"
-    if _MISSING in cell and rules.missing == REFUSE:
+    if _MISSING in cell and rules.missing != DROP:
         i = cell.index(_MISSING)
         what = "a text that stands for none" if texts[i].strip() else "an empty cell"
         return (
             f"has no value in {names[i]!r} ({what}); missing values are refused:"
-            ' missing = "drop" leaves such rows out, missing = "unknown" counts them,'
-            " where unknown is a value that is listed"
+            ' missing = "drop" leaves such rows out, missing = "unknown" counts them'
+            " where unknown is a value that the attribute lists"
         )
     return ""
 

@@ -69,7 +69,10 @@ def attribute(line: str) -> str:
             CUBE.replace("bound = 1.0", "bond = 1"),
             "line 3: no such key 'bond'; there are",
         ),
-        ('missing = "x"\n' + CUBE, "line 1: missing must be .*a value of sex .f, m."),
+        (
+            'missing = "x"\n' + CUBE,
+            "line 1: missing must be .*a value that an attribute lists .f, m.",
+        ),
         ('missing_values = ["f"]\n' + CUBE, "missing_values must not have what sex"),
         ('outside = "keep"\n' + CUBE, "outside must be 'refuse' or 'drop', got 'keep'"),
         ('neighbours = "x"\n' + CUBE, "neighbours must be 'add-or-remove' or 'replace"),
@@ -141,3 +144,13 @@ def test_empty_cells_are_named_and_the_message_says_what_to_write(tmp_path):
     assert cube(tmp_path, unknown).cube().counts.tolist() == [1, 1, 1]
     listed = CUBE.replace('"m"]', '"m", ""]')
     assert cube(tmp_path, listed).cube().counts.tolist() == [1, 1, 1]
+
+
+def test_a_label_counts_missing_values_where_it_is_listed_and_nowhere_else(tmp_path):
+    age = '[[attribute]]\nname = "age"\nedges = [0, 50, 100]\n'
+    text = 'missing = "unknown"\n' + CUBE.replace('"m"]', '"m", "unknown"]') + age
+    (tmp_path / "people.csv").write_text("sex,age\nf,5\nNA,60\n")
+    assert cube(tmp_path, text).cube().counts.tolist() == [1, 0, 0, 0, 0, 1]
+    (tmp_path / "people.csv").write_text("sex,age\nf,\n")
+    with pytest.raises(ValueError, match=r"row 1 has no value in 'age' .an empty cell"):
+        cube(tmp_path, text).cube()
