@@ -150,8 +150,9 @@ def log_ticks(low: float, high: float, room: float, upright: bool) -> list[float
     [1e-06, 0.0001, 0.01, 1.0]
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    fine = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0) if high < 6 * low else (1.0, 2.0, 5.0)
     for step in (0, *range(1, 20)):
-        leading = (1.0, 2.0, 5.0) if step == 0 else (1.0,)
+        leading = fine if step == 0 else (1.0,)
         powers = range(first, last + 1)
         ticks = [
             float(f"{one}e{power}")
