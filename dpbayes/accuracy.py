@@ -301,6 +301,8 @@ def records_needed(
     `dp.split` has them) E[H] <= `error`; book: `thm-records-needed`. `error` in (0, 1),
     `epsilon` > 0, `shares` (k,) positive with sum 1, `prior` (k,) flat if None. Raises
     ValueError for noise too wide to be summed, and where 2^52 records are not enough.
+    The distance is that of all shares together: `count_error` says what a release of so
+    many records does to one count, in records, and to the interval of its share.
 
     >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
     >>> plan.records, plan.exact

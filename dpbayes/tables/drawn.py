@@ -96,7 +96,7 @@ class Release:
 
         A flat prior over many categories is a strong opinion: it expects no large
         share, and where the noise is large it decides the intervals. Those of
-        `interval` do not depend on it.
+        `interval` depend on it only where a plan stated it.
         """
         return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
 

@@ -84,7 +84,9 @@ def reading_sentences(record: Mapping[str, Any]) -> list[str]:
             "They take the plan's prior to be known beforehand."
             if record.get("prior_stated", False)
             else "Each share is read on its own, and beforehand any share is equally"
-            " likely. So the shares need not add up to 1."
+            " likely"
+            + ("" if record["records"] is not None else ", and any number of records")
+            + ". So the shares need not add up to 1."
         ),
     ]
     if (keep := record["records_of_a_person"]) > 1:
