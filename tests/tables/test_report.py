@@ -135,3 +135,40 @@ def test_a_figure_has_its_limit_and_needs_something_read(cells):
     part = {"missing": "late"} if cells == 2 else reading
     record = {"labels": ["c"] * cells, "analysis": {"noise_aware": part, "plain": part}}
     assert drawing(record) == ""
+
+
+def test_a_place_for_the_report_is_refused_before_anything_is_paid(clinic, capsys):
+    (clinic / "taken").write_text("a file")
+    for place in ("taken", "taken/below"):
+        command = ["release", "people.csv", "--plan", "plan.toml", "--output", place]
+        assert main(command) == 2
+        told = capsys.readouterr().err
+        assert "--output must be a folder that can be written" in told
+        assert told.count("\n") == 1
+    assert open_account(clinic / "clinic.account").spent == 0
+
+
+def test_a_refused_release_leaves_no_folder(clinic, capsys):
+    (clinic / "people.csv").write_text("health\nelsewhere\n")
+    command = ["release", "people.csv", "--plan", "plan.toml", "--output", "out/here"]
+    assert main(command) == 2
+    assert not (clinic / "out").exists()
+
+
+def test_stopping_is_told_in_words(clinic, monkeypatch, capsys):
+    """Before the draw is kept, and after: nothing is lost, and one line says so."""
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    given = ["release", "people.csv", "--plan", "plan.toml", "--output", "out"]
+    with monkeypatch.context() as patch:
+        patch.setattr("dpbayes.tables.release.rehearse", stopped)
+        assert main(given) == 130
+        assert "stopped before the release was kept" in capsys.readouterr().err
+        assert open_account(clinic / "clinic.account").spent == 0
+    monkeypatch.setattr(command, "bounded_analysis", stopped)
+    assert main(given) == 130
+    told = capsys.readouterr().err
+    assert "stopped after the release was made and paid (request" in told
+    assert told.count("\n") == 1
