@@ -231,7 +231,9 @@ def listed(parts: Iterable[str]) -> str:
     """Return the parts of an option; one that holds a comma is in quotes."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="").writerow(parts)
-    return stream.getvalue()
+    # what begins with a quote is read as quoted to its end
+    text = stream.getvalue()
+    return json.dumps(text, ensure_ascii=False) if text.startswith('"') else text
 
 
 def in_the_book(cell: Cell) -> Cell:

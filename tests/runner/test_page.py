@@ -212,3 +212,11 @@ def test_what_the_text_proposes_is_what_the_command_changes(ran: Path) -> None:
     advice = 'Try `n = 20` and\n`label = "b c"`, not `k = 2`.'
     change = by_id(cells(ran, markdown(advice)))["change"]["source"]
     assert "dpbayes run part/tiny -p n=20 -p 'label=b c'\n" in change
+
+
+def test_an_option_that_begins_with_a_quote_is_read_whole() -> None:
+    from myst_parser.parsers.options import options_to_items
+
+    heads = ["a, b", 'the "c"']
+    line = f"header: {pages.listed(heads)}"
+    assert dict(options_to_items(line)[0])["header"] == '"a, b","the ""c"""'

@@ -22,6 +22,7 @@ from dpbook import (
     build,
     explorer,
     figures,
+    glossary,
     mathml,
     options,
     pages,
@@ -72,6 +73,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(results.Fold, html=(results.open_fold, results.close_fold))
     app.add_node(results.Sourced, html=(results.open_source, results.close_source))
     app.add_post_transform(results.Folds)
+    app.add_post_transform(glossary.Terms)
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive)
     for name, role in ROLES.items():

@@ -11,6 +11,7 @@ import html
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from sphinx.application import Sphinx
 
@@ -26,7 +27,34 @@ HEADING = re.compile(
     r'<section id="([^"]+)">\s*(?:<span[^>]*></span>\s*)*<h[2-4]>(.*?)</h', re.DOTALL
 )
 KEYWORDS = re.compile(r'<meta content="([^"]*)" name="keywords"')
+TERM = re.compile(r'<dt id="(term-[^"]+)">(.*?)(?:<a |</dt>)', re.DOTALL)
+CODE = re.compile(r"<pre>.*?</pre>", re.DOTALL)
+FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
+
+
+def spoken(formula: ElementTree.Element) -> str:
+    """Return a formula in one line, with the signs that its shape stands for.
+
+    >>> spoken(ElementTree.fromstring("<mfrac><mn>1</mn><mn>2</mn></mfrac>"))
+    '1/2'
+    """
+    parts = [spoken(one) for one in formula]
+    if formula.tag == "mfrac":
+        signs = [f"({one})" if len(one) > 1 else one for one in parts]
+        return "/".join(signs)
+    if formula.tag in ("msqrt", "mroot"):
+        return f"√({parts[0]})"
+    if formula.tag in ("msup", "msub", "msubsup"):
+        marks = {"msup": "^", "msub": "_", "msubsup": "_^"}[formula.tag]
+        return parts[0] + "".join(map("".join, zip(marks, parts[1:], strict=True)))
+    return (formula.text or "").strip() + "".join(parts)
+
+
+def in_a_line(formula: re.Match[str]) -> str:
+    """Return a formula of a page as text."""
+    markup = formula[0].replace("&ApplyFunction;", "").replace("&nbsp;", " ")
+    return html.escape(spoken(ElementTree.fromstring(markup)))
 
 
 def words(markup: str) -> str:
@@ -43,12 +71,15 @@ def entry(app: Sphinx, name: str) -> dict[str, object]:
         read_json(Path(app.srcdir, name, "numbers.json")),
     )
     article = UNREAD.sub("", found[1] if found else "")
+    article = CODE.sub("", article) if name.startswith("results/") else article
+    article = FORMULA.sub(in_a_line, article)
     return {
         "page": f"{name}.html",
         "title": app.env.titles[name].astext(),
         "keywords": html.unescape(" ".join(KEYWORDS.findall(page))),
         "headings": [
-            [place, words(heading)] for place, heading in HEADING.findall(article)
+            [place, words(heading)]
+            for place, heading in HEADING.findall(article) + TERM.findall(article)
         ],
         "numbers": " ".join(
             sorted({f"{one:.4f}" for one in recorded.values() if abs(one) < 1e4})

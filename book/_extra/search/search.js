@@ -41,18 +41,58 @@
     }
     const whole = (words, value) => (` ${words.join(" ")} `.includes(phrase) ? value : 0);
     sum += whole(page.in.title, 20) + whole(page.in.keywords, 30) + whole(page.in.text, 4);
-    sum += Math.max(0, ...page.headings.map((one) => whole(one.words, 12)));
+    sum += Math.max(0, ...page.headings.map((one) => whole(one.words, one.words.join(" ") === phrase.trim() ? 30 : 12)));
     return missing ? (sum * (asked.length - missing)) / asked.length / 4 : sum;
+  }
+
+  /* How many letters must change, be added, left out or change places, up to three. */
+  function apart(one, other) {
+    if (Math.abs(one.length - other.length) > 2) return 3;
+    let [old, row] = [[], [...Array(other.length + 1).keys()]];
+    for (let i = 1; i <= one.length; i += 1) {
+      const next = [i];
+      for (let j = 1; j <= other.length; j += 1) {
+        const change = row[j - 1] + (one[i - 1] === other[j - 1] ? 0 : 1);
+        next[j] = Math.min(change, row[j] + 1, next[j - 1] + 1);
+        if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) next[j] = Math.min(next[j], old[j - 2] + 1);
+      }
+      [old, row] = [row, next];
+    }
+    return row[other.length];
+  }
+
+  /* The word of the book that a misspelt word is nearest to: one letter off in a short one, two
+     in a long one; of equally near ones the most frequent. */
+  function meant(word, often) {
+    const most = word.length < 5 ? 1 : 2;
+    let best = [most + 1, 0, word];
+    for (const [known, times] of often) {
+      const far = apart(word, known);
+      if (far < best[0] || (far === best[0] && far <= most && times > best[1])) best = [far, times, known];
+    }
+    return best[0] <= most ? best[2] : word;
+  }
+
+  /* Words that no page has, as the book spells them. */
+  function corrected(words, pages) {
+    const often = new Map();
+    for (const page of pages) {
+      const all = Object.entries(page.in).flatMap(([name, list]) => (name === "numbers" ? [] : list));
+      all.forEach((word) => often.set(word, (often.get(word) || 0) + 1));
+    }
+    const known = (word) => [...often.keys()].some((one) => same(one, word));
+    return words.map((word) => (/^\d/.test(word) || word.length < 4 || known(word) ? word : meant(word, often)));
   }
 
   function find(text) {
     const pages = window.searchIndex.map(prepared);
-    const all = split(text);
-    const asked = [...new Set(all.filter((word) => !IDLE.has(word)).map(stem))];
-    const words = asked.length ? asked : all.map(stem);
+    const raw = split(text);
+    const all = corrected(raw.map(stem), pages);
+    const asked = [...new Set(all.filter((_, i) => !IDLE.has(raw[i])))];
+    const words = asked.length ? asked : all;
     const has = (page, word) => Object.values(page.in).some((list) => count(list, word));
     const rare = new Map(words.map((word) => [word, Math.log(1 + pages.length / (1 + pages.filter((page) => has(page, word)).length))]));
-    const phrase = ` ${all.map(stem).join(" ")} `;
+    const phrase = ` ${all.join(" ")} `;
     return pages.map((page) => ({ page, words, worth: worth(page, words, rare, phrase) }))
       .filter((one) => one.worth > 0).sort((one, other) => other.worth - one.worth);
   }
