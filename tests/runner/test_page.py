@@ -128,7 +128,7 @@ def test_tables_that_the_page_sets_and_further_figures_have_their_place(
         ":::{result-table} ::squares",
         ":name: tab-tiny-squares",
         ":columns: square,i",
-        ':header: "i, squared",i',
+        r':header: "\"i, squared\",i"',
         ":format: .2f,s",
         "Squares, small.",
         ":::",
