@@ -1,11 +1,9 @@
 from dpbayes.accuracy import Crossover as Crossover
-from dpbayes.accuracy import MonteCarlo as MonteCarlo
 from dpbayes.accuracy import RecordsNeeded as RecordsNeeded
 from dpbayes.accuracy import crossover as crossover
 from dpbayes.accuracy import laplace_step_probability as laplace_step_probability
 from dpbayes.accuracy import mean_distances as mean_distances
 from dpbayes.accuracy import records_needed as records_needed
-from dpbayes.accuracy import simulate as simulate
 from dpbayes.accuracy import split as split
 from dpbayes.auditing import audit as audit
 from dpbayes.auditing import audit_pair as audit_pair

@@ -197,6 +197,12 @@ def _numbers(name: str, value: Any, duty: str) -> NDArray[Any]:
     return array if array.dtype.kind in "iuf" else _refuse(name, duty, value, TypeError)
 
 
+def _doubles(array: NDArray[Any]) -> Floats:
+    # Half precision overflows in sums, and what long doubles hold may be inf in doubles.
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64)
+
+
 def _each(name: str, duty: str, array: NDArray[Any], holds: NDArray[np.bool_]) -> None:
     # Refuse an array for the first entry of which it does not hold.
     if not holds.all():
@@ -224,6 +230,7 @@ def count_array(name: str, value: ArrayLike) -> Whole:
     """Return a read-only array of whole, non-negative numbers of any shape."""
     array = np.atleast_1d(_numbers(name, value, "be whole numbers"))
     if array.dtype.kind == "f":
+        array = _doubles(array)
         _each(name, "be finite whole numbers", array, np.isfinite(array))
         whole = (array == np.floor(array)) & (np.abs(array) <= _LARGEST_EXACT_FLOAT)
         _each(name, "be whole numbers", array, whole)
@@ -259,9 +266,9 @@ def sizes(name: str, value: ArrayLike) -> list[int]:
 
 def real_array(name: str, value: ArrayLike) -> Floats:
     """Return a read-only float64 array of finite numbers of any shape."""
-    array = _numbers(name, value, "be real numbers")
+    array = _doubles(_numbers(name, value, "be real numbers"))
     _each(name, "be finite", array, np.isfinite(array))
-    return frozen(array.astype(np.float64))
+    return frozen(array)
 
 
 def real_vector(name: str, value: ArrayLike, minimum: int = 1) -> Floats:

@@ -6,19 +6,24 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
-from dpbayes.laws.estimate import Yardstick, metric_function
-from dpbayes.laws.law import DEVIATIONS, Law, mean_difference, order_of
+from dpbayes.laws.estimate import (
+    Yardstick,
+    metric_function,
+)
+from dpbayes.laws.law import mean_difference, order_of
+from dpbayes.laws.numbers import Estimate, Estimates, estimate_of
 from dpbayes.laws.sum_zero import LatticeNoise
-from dpbayes.mechanisms import Mechanism, mechanism
+from dpbayes.mechanisms import Mechanism
+from dpbayes.mechanisms.lattice import SumZeroLattice
 
 T = TypeVar("T")
 TIE = "tie"  # the winner where two means are equal within their stated errors
@@ -76,81 +81,33 @@ def mean_distances(
     prior: ArrayLike,
     sizes: Sequence[int] | Whole,
     metric: Yardstick = "hellinger",
-) -> Floats:
+) -> Estimates:
     """Return the mean distance at each data size, records split by `proportions` (k,).
 
-    Source: D, Figures 5 and 6; book: `fig-growth-balanced`.
+    The m estimates, one for each of `sizes`, behave as an array (m,). Source: D,
+    Figures 5 and 6; book: `fig-growth-balanced`.
 
-    >>> means = mean_distances(mechanism("geometric", 1.0), [0.5, 0.5], [1, 1], [10, 100, 1000])
-    >>> means.round(4)
-    array([0.1731, 0.0594, 0.019 ])
+    >>> from dpbayes.mechanisms import mechanism
+    >>> mean_distances(mechanism("geometric", 1.0), [0.5, 0.5], [1, 1], [10, 1000])
+    [0.1731 ± 2e-14 (listed), 0.019 ± 2e-14 (listed)]
     """
     _validate.offering("mechanism", mechanism, "law")
     metric_function(metric)
     _validate.same_labels(proportions=proportions, prior=prior)
     splits = [split(n, proportions) for n in _validate.sizes("sizes", sizes)]
-    return np.array(
-        [mechanism.law(counts, prior).mean_distance(metric) for counts in splits]
+    return Estimates.of(
+        mechanism.law(counts, prior).mean_distance(metric) for counts in splits
     )
-
-
-def stated_error(mean: float) -> float:
-    """Return by how much a mean may be off: its bound, or four standard errors if it
-    was drawn.
-    """
-    error = float(getattr(mean, "error", 0.0))
-    return DEVIATIONS * error if getattr(mean, "how", "") == "drawn" else error
-
-
-@dataclass(frozen=True)
-class MonteCarlo:
-    """Simulated distances, shape (runs,), with their mean and its standard error."""
-
-    distances: Floats
-
-    @property
-    def mean(self) -> float:
-        """Average distance over the runs."""
-        return float(self.distances.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the average."""
-        return float(self.distances.std(ddof=1) / np.sqrt(self.distances.size))
-
-
-def simulate(
-    law: Law,
-    counts: ArrayLike,
-    prior: ArrayLike,
-    rng: np.random.Generator,
-    runs: int = 1000,
-    metric: Yardstick = "hellinger",
-) -> MonteCarlo:
-    """Return the distances of `runs` >= 2 independent releases, the papers' way to a
-    mean.
-
-    >>> law = mechanism("geometric", 1.0).law([5, 5], [1, 1])
-    >>> drawn = simulate(law, [5, 5], [1, 1], np.random.default_rng(1), runs=4000)
-    >>> isinstance(drawn, MonteCarlo), drawn.distances.shape
-    (True, (4000,))
-    """
-    _validate.offering("law", law, "sample")
-    distance = metric_function(metric)
-    x, alpha = _validate.counts_and_prior(counts, prior)
-    draws = law.sample(rng, _validate.integer("runs", runs, minimum=2))
-    different, inverse = np.unique(draws, axis=0, return_inverse=True)
-    distances = np.asarray(distance(alpha + x, alpha + different))[inverse.ravel()]
-    return MonteCarlo(_validate.frozen(distances))
 
 
 @dataclass(frozen=True)
 class Crossover:
     """Where the order of two mechanisms changes as the data grow.
 
-    `changes` lists (n, winner): from n records on the mechanism of that name has the
-    smaller mean distance, or it is a "tie" within the errors; `first_winner` wins at
-    the smallest size.
+    `changes` lists (n, winner): from n records on that mechanism has the smaller mean
+    distance, or it is a "tie" within the errors; `first_winner` wins at the smallest
+    size. A mechanism is called by its name, and where both have the same one, by what
+    tells them apart, too.
     """
 
     first_winner: str
@@ -160,6 +117,42 @@ class Crossover:
     def size(self) -> int | None:
         """Size of the first change, or None when one mechanism wins throughout."""
         return self.changes[0][0] if self.changes else None
+
+
+def told_apart(a: Any, b: Any) -> tuple[str, str]:
+    """Return what two mechanisms are called where both are spoken of.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> made = [mechanism("expMech-smooth", 1.0, gamma=gamma) for gamma in (0.05, 1.0)]
+    >>> told_apart(*made)
+    ('expMech-smooth, gamma = 0.05', 'expMech-smooth, gamma = 1.0')
+    """
+    if a.name != b.name or a is b:
+        return str(a.name), str(b.name)
+    first, second = _settings_of(a), _settings_of(b)
+    differ = [
+        key
+        for key in {**first, **second}
+        if repr(first.get(key)) != repr(second.get(key))
+    ]
+    if not differ:
+        return f"{a.name}, the first", f"{b.name}, the second"
+    described = [
+        ", ".join(f"{key} = {known[key]!r}" for key in differ if key in known)
+        for known in (first, second)
+    ]
+    return f"{a.name}, {described[0]}", f"{b.name}, {described[1]}"
+
+
+def _settings_of(described: Any) -> dict[str, Any]:
+    # The fields of a mechanism, and those of the dataclasses among them.
+    if not is_dataclass(described):
+        return {}
+    found: dict[str, Any] = {}
+    for part in fields(described):
+        value = getattr(described, part.name)
+        found |= _settings_of(value) if is_dataclass(value) else {part.name: value}
+    return found
 
 
 def crossover(
@@ -176,6 +169,7 @@ def crossover(
     two entries located to one record by bisection; two changes there cancel unseen.
     Raises ValueError where a mean was drawn and its error leaves the order open.
 
+    >>> from dpbayes.mechanisms import mechanism
     >>> smooth, laplace = mechanism("expMech-smooth", 1.0), mechanism("lapMech", 1.0)
     >>> crossover(smooth, laplace, [0.5, 0.5], [1, 1], range(2, 41, 2))
     Crossover(first_winner='expMech-smooth', changes=((8, 'lapMech'),))
@@ -189,7 +183,7 @@ def crossover(
             f"sizes must be strictly increasing, got {_validate.shown(sizes)}"
         )
 
-    def winner(n: int) -> str:
+    def order_at(n: int) -> int:
         counts = split(n, proportions)
         laws = mechanism_a.law(counts, prior), mechanism_b.law(counts, prior)
         difference = mean_difference(*laws, metric)
@@ -198,12 +192,14 @@ def crossover(
             raise ValueError(
                 f"sizes must keep to data whose order is certain, got n = {n}: the"
                 f" means were drawn and differ by {float(difference):.2g}, with a"
-                f" standard error of {difference.error:.2g}"
+                f" standard error of {difference.standard_error:.2g}"
             )
-        return (mechanism_a.name, TIE, mechanism_b.name)[found + 1]
+        return found
 
-    (_, opening), *changes = order_changes(grid, winner)
-    return Crossover(opening, tuple(changes))
+    first, second = told_apart(mechanism_a, mechanism_b)
+    called = {-1: first, 0: TIE, 1: second}
+    (_, opening), *changes = order_changes(grid, order_at)
+    return Crossover(called[opening], tuple((n, called[one]) for n, one in changes))
 
 
 def order_changes(
@@ -244,20 +240,21 @@ class RecordsNeeded:
     Every n from `records` on is enough by proof; `bound` is that on the mean distance
     at `records`.
 
-    >>> plan = records_needed(0.1, 1.0, [0.5, 0.5])
-    >>> plan.records, plan.exact, round(float(plan.mean_distance), 4)
-    (64, 34, 0.0738)
+    >>> from dpbayes.mechanisms import mechanism
+    >>> plan = records_needed(mechanism("lattice", 1.0), [0.5, 0.5], [1, 1], 0.1)
+    >>> plan.records, plan.exact, plan.mean_distance
+    (64, 34, 0.07378 ± 2e-14 (listed))
     """
 
     records: int
     bound: float
     error: float
-    epsilon: float
-    shares: tuple[float, ...]
+    mechanism: Mechanism
+    proportions: tuple[float, ...]
     prior: tuple[float, ...]
 
     @property
-    def mean_distance(self) -> float:
+    def mean_distance(self) -> Estimate:
         """The exact mean distance at `records`, at most `bound`."""
         return self._mean(self.records)
 
@@ -276,46 +273,51 @@ class RecordsNeeded:
             n = round(n * (mean / self.error) ** 2) if tries < 8 else (low + high) // 2
             n = min(max(n, low + 1), high - 1)
             mean, tries = self._mean(n), tries + 1
-            drawn = getattr(mean, "how", "") == "drawn"
-            if drawn and abs(mean - self.error) <= stated_error(mean):
+            if mean.how == "drawn" and abs(mean - self.error) <= mean.error:
                 raise ValueError(
                     f"the mean at n = {n} was drawn, {mean:.6g} with an error of up to"
-                    f" {stated_error(mean):.2g}, and cannot be told from"
-                    f" {self.error:g}; {self.records} records are enough by proof"
+                    f" {mean.error:.2g}, and cannot be told from {self.error:g};"
+                    f" {self.records} records are enough by proof"
                 )
             low, high = (low, n) if mean <= self.error else (n, high)
         return high
 
-    def _mean(self, n: int) -> float:
-        law = mechanism("lattice", self.epsilon).law(split(n, self.shares), self.prior)
-        return law.mean_distance()
+    def _mean(self, n: int) -> Estimate:
+        law = self.mechanism.law(split(n, self.proportions), self.prior)
+        return estimate_of(law.mean_distance())
 
 
 def records_needed(
-    error: float, epsilon: float, shares: ArrayLike, prior: ArrayLike | None = None
+    mechanism: Mechanism, proportions: ArrayLike, prior: ArrayLike, error: float
 ) -> RecordsNeeded:
     """Return how many records bring the mean Hellinger distance of lattice noise to
     `error`.
 
-    For n >= `records` and all whole counts x with sum n and x_i > n shares_i - 1 (as
-    `dp.split` has them) E[H] <= `error`; book: `thm-records-needed`. `error` in (0, 1),
-    `epsilon` > 0, `shares` (k,) positive with sum 1, `prior` (k,) flat if None. Raises
-    ValueError for noise too wide to be summed, and where 2^52 records are not enough.
+    For n >= `records` and all whole counts x with sum n and x_i > n proportions_i - 1
+    (as `dp.split` has them) E[H] <= `error`; book: `thm-records-needed`. `mechanism` is
+    lattice noise without a remap, of which alone that is proved, `proportions` (k,) are
+    positive with sum 1, `prior` (k,) positive, `error` in (0, 1). Raises ValueError for
+    another mechanism, for noise too wide to be summed, and where 2^52 records are not
+    enough.
     The distance is that of all shares together: `count_error` says what a release of so
     many records does to one count, in records, and to the interval of its share.
 
-    >>> plan = records_needed(0.05, 1.0, [0.25] * 4)
+    >>> from dpbayes.mechanisms import mechanism
+    >>> plan = records_needed(mechanism("lattice", 1.0), [0.25] * 4, [1] * 4, 0.05)
     >>> plan.records, plan.exact
     (3137, 2337)
     """
+    if type(mechanism) is not SumZeroLattice or mechanism.remap:
+        raise ValueError(
+            "mechanism must be lattice noise without a remap, whose mean distance has"
+            f" a proved bound, got {_validate.shown(mechanism)}"
+        )
     target = _validate.open_unit("error", error)
-    budget = _validate.positive("epsilon", epsilon)
-    _validate.same_labels(shares=shares, prior=prior)
-    w = _validate.proportions("shares", _validate.positive_array("shares", shares))
-    alpha = (
-        np.ones(w.size) if prior is None else _validate.prior("prior", prior, w.size)
-    )
-    noise = count_noise(budget, w.size)
+    _validate.same_labels(proportions=proportions, prior=prior)
+    shares = _validate.positive_array("proportions", proportions)
+    w = _validate.proportions("proportions", shares)
+    alpha = _validate.prior("prior", prior, w.size)
+    noise = count_noise(float(mechanism.epsilon), w.size)
 
     def bound(n: int) -> float:  # it falls as n grows
         return _bound(noise, np.maximum(w * n - 1.0, 0.0), alpha)
@@ -329,9 +331,8 @@ def records_needed(
         high *= 2
     enough = range(high + 1)
     n = bisect_left(enough, True, lo=high // 2 + 1, key=lambda n: bound(n) <= target)
-    return RecordsNeeded(
-        n, bound(n), target, budget, tuple(w.tolist()), tuple(alpha.tolist())
-    )
+    found = tuple(w.tolist()), tuple(alpha.tolist())
+    return RecordsNeeded(n, bound(n), target, mechanism, *found)
 
 
 def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> float:
@@ -362,12 +363,14 @@ def count_noise(epsilon: float, k: int) -> tuple[float, Floats, float]:
     # z, whose transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a
     # constant. Beyond `reach` everything is below e^-80 of the rest; the length keeps
     # sums from wrapping.
-    reach = int(np.ceil((80.0 + 2.0 * k) * 2.0 / epsilon)) + 2
-    if reach > _LARGEST_REACH:
+    steps = (80.0 + 2.0 * k) * 2.0
+    if not steps <= epsilon * _LARGEST_REACH:
         raise ValueError(
-            f"epsilon must spread the noise over at most {_LARGEST_REACH} counts either"
-            f" side, got one that spreads it over {reach}"
+            f"epsilon must be at least {steps / _LARGEST_REACH:.3g} for k = {k}, so that"
+            f" the noise reaches at most {_LARGEST_REACH} counts either side, got"
+            f" {epsilon!r}"
         )
+    reach = int(np.ceil(steps / epsilon)) + 2
     q, length = np.exp(-0.5 * epsilon), 1 << int(4 * reach).bit_length()
     angles = 2.0 * np.pi * np.arange(length // 2 + 1) / length
     each = (1.0 - q) ** 2 / ((1.0 - q) ** 2 + 4.0 * q * np.sin(0.5 * angles) ** 2)

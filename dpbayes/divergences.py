@@ -15,6 +15,7 @@ digits of a tiny one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from scipy.special import gammaln, xlog1py
 
 from dpbayes import _validate
 from dpbayes._validate import Floats
+from dpbayes._values import plain
 
 # Two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...).
 Metric = Callable[[ArrayLike, ArrayLike], Floats]
@@ -152,11 +154,8 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     result += 0.25 * (
         log_share(m, d, lows[0]).sum(axis=-1) - log_share(middle, total_d, lows[1])
     )
-    return np.asarray(
-        result
-        + stirling_gap(m, d, lows[0]).sum(axis=-1)
-        - stirling_gap(middle, total_d, lows[1])
-    )
+    gaps = stirling_gap(m, d, lows[0]).sum(axis=-1)
+    return np.asarray(result + gaps - stirling_gap(middle, total_d, lows[1]))
 
 
 def _leanings(a: Floats, d: Floats) -> Floats:
@@ -291,13 +290,14 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return *np.broadcast_arrays(first, second), step
 
 
-def log_affinity(a: ArrayLike, b: ArrayLike) -> Floats:
+def log_affinity(a: ArrayLike, b: ArrayLike) -> Any:
     """Return ln BC of Dirichlet distributions with parameters a and b, shape (..., k)
     to (...).
 
-    BC = integral of sqrt(p q); ln BC = sum_i psi(a_i, b_i) - psi(sum a, sum b).
+    BC = integral of sqrt(p q); ln BC = sum_i psi(a_i, b_i) - psi(sum a, sum b). A float
+    for two vectors, else an array.
 
-    >>> round(float(log_affinity([1, 1], [2, 1])), 12)
+    >>> round(log_affinity([1, 1], [2, 1]), 12)
     -0.058891517828
     """
     first, second, step = _parameters(a, b)
@@ -310,7 +310,7 @@ def log_affinity(a: ArrayLike, b: ArrayLike) -> Floats:
     if lost.any():
         rows = [np.atleast_2d(part)[lost] for part in (first, second, step)]
         result[lost] = between_totals(*rows)
-    return np.asarray(np.minimum(result, 0.0)).reshape(step.shape[:-1])
+    return plain(np.asarray(np.minimum(result, 0.0)).reshape(step.shape[:-1]))
 
 
 def _affinities(first: Floats, second: Floats, step: Floats) -> tuple[Floats, Floats]:
@@ -330,18 +330,18 @@ def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> Floa
     return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
 
 
-def hellinger(a: ArrayLike, b: ArrayLike) -> Floats:
+def hellinger(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to
-    (...).
+    (...), a float for two vectors.
 
     H(a, b) = sqrt(1 - BC(a, b)); D, section 3; book: `def-hellinger`. Relative error
     below 1e-13. Parameters and their sums are positive and finite, k is at least 2 and
     the same for both.
 
-    >>> round(float(hellinger([51, 51], [52, 50])), 12)
+    >>> round(hellinger([51, 51], [52, 50]), 12)
     0.070275628559
     """
-    return distance_from_log_affinity(log_affinity(a, b))
+    return plain(distance_from_log_affinity(log_affinity(a, b)))
 
 
 def metric_name(metric: Metric | str) -> str:
@@ -368,7 +368,7 @@ def affinity_exponent(metric: Metric | str, total: float) -> float:
     return float(1.0 / np.log(total))
 
 
-def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
+def hellinger_published(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the distance of the published curves, not the one the papers define.
 
     Their log generalised Beta function divides by ln(sum) where lnGamma(sum) belongs as
@@ -377,7 +377,7 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
     literally and the square is cut to [0, 1]. Arguments as `hellinger`, with totals
     above 1.
 
-    >>> round(float(hellinger_published([51, 51], [52, 50])), 12)
+    >>> round(hellinger_published([51, 51], [52, 50]), 12)
     0.032709299799
     """
     first, second, step = _parameters(a, b)
@@ -397,4 +397,4 @@ def hellinger_published(a: ArrayLike, b: ArrayLike) -> Floats:
             for part in ((first + second) / 2, first, second)
         )
         log_bc = np.where(unequal, middle - sum(ends) / 2, log_bc)
-    return np.asarray(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))
+    return plain(np.sqrt(np.clip(0.0 - np.expm1(log_bc), 0.0, 1.0)))

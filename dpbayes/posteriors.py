@@ -17,6 +17,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, binom
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 
 # numbers (rows times categories) in a list of candidates
 LARGEST_ENUMERATION = 50_000_000
@@ -25,8 +26,8 @@ _MISSED = 1e-9
 _ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last digit
 
 
-@dataclass(frozen=True)
-class Posterior:
+@dataclass(frozen=True, eq=False)
+class Posterior(ByValue):
     """A Beta (k = 2) or Dirichlet posterior, given by its concentration parameters of
     shape (k,).
 

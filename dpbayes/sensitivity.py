@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -29,8 +30,8 @@ FORMS = ("reciprocal", "exponential")
 DISTANCES = ("hamming", "l1")
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, eq=False)
+class Sensitivity(ByValue):
     """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains
     it.
 

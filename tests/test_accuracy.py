@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpbayes as dp
-from dpbayes.accuracy import _bound, count_noise, order_changes
-from dpbayes.laws.estimate import Estimate
+from dpbayes.accuracy import _bound, count_noise, order_changes, told_apart
+from dpbayes.laws.numbers import Estimate
 from dpbayes.laws.sum_zero import LatticeNoise
 
 # D, Tables 1 and 2, at epsilon = 1; the paper cuts digits off instead of rounding.
@@ -93,7 +93,7 @@ def test_exact_mean_lies_within_the_error_of_a_simulation():
     rng = np.random.default_rng(20180726)
     for name in ("lapMech", "ilapMech", "geometric", "expMech-smooth", "expMech-delta"):
         law = dp.mechanism(name, epsilon=1.0).law(counts, prior)
-        run = dp.simulate(law, counts, prior, rng, runs=20_000)
+        run = law.simulate(rng, runs=20_000)
         assert abs(run.mean - law.mean_distance()) < 6 * run.standard_error
         # The same test sees a noise scale that is wrong by ten percent.
         wrong = dp.mechanism(name, epsilon=1.1).law(counts, prior).mean_distance()
@@ -111,6 +111,24 @@ def test_crossover_finds_the_record_where_the_order_changes():
     assert np.sign(means[0] - means[1]).tolist() == [-1, 1]
 
 
+def test_mechanisms_of_one_name_are_told_apart_by_what_differs():
+    made = [dp.mechanism("expMech-smooth", 1.0, gamma=gamma) for gamma in (0.05, 1.0)]
+    sizes = [2, 5, 10, 50, 200, 1000]
+    found = dp.crossover(*made, [0.5, 0.5], [1, 1], sizes)
+    small, large = (f"expMech-smooth, gamma = {gamma}" for gamma in (0.05, 1.0))
+    assert found == dp.Crossover(large, ((19, small), (632, large))) or found == (
+        dp.Crossover(small, ((19, large), (632, small)))
+    )
+    for first, second, words in (
+        (("lattice", {}), ("lattice", {"remap": True}), "lattice, remap = False"),
+        (("ilapMech", {}), ("ilapMech", {"rounding": "nearest"}), "rounding = 'floor'"),
+        (("geometric", {}), ("geometric", {}), "geometric, the first"),
+    ):
+        pair = [dp.mechanism(name, 1.0, **given) for name, given in (first, second)]
+        assert words in told_apart(*pair)[0]
+        assert len(set(told_apart(*pair))) == 2
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 9.0])
 def test_mechanisms_that_are_the_same_tie(epsilon) -> None:
     # With one record the smooth sensitivity is the global one, whatever gamma is.
@@ -118,10 +136,8 @@ def test_mechanisms_that_are_the_same_tie(epsilon) -> None:
         dp.mechanism("expMech-smooth", epsilon, gamma=g) for g in (0.5, 0.5000001)
     )
     found = dp.crossover(first, second, [0.5, 0.5], [1, 1], [1])
-    assert (found.first_winner, found.changes) == (
-        first.name,
-        (),
-    )  # another factor, not a tie
+    called = told_apart(first, second)[0]  # another factor, not a tie
+    assert (found.first_winner, found.changes) == (called, ())
     found = dp.crossover(first, first, [0.5, 0.5], [1, 1], [1, 2, 5])
     assert (found.first_winner, found.changes, found.size) == ("tie", (), None)
 
@@ -130,7 +146,12 @@ def known(name: str, shift: float, error: float, how: str) -> Any:
     """A mechanism of which only the means are known, as they are found."""
 
     def law(counts, prior):
-        mean = Estimate(0.2 + shift / float(np.sum(counts)), error, how)
+        value = 0.2 + shift / float(np.sum(counts))
+        mean = (
+            Estimate.drawn(value, error)
+            if how == "drawn"
+            else Estimate(value, error, how)
+        )
         return SimpleNamespace(mean_distance=lambda metric="hellinger": mean)
 
     return SimpleNamespace(name=name, epsilon=1.0, law=law)
@@ -201,12 +222,13 @@ def test_the_bound_is_sharp_enough_to_reject_noise_that_is_twice_as_wide() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [[0.2, 0.3, 0.5], [0.1, 0.9]])
 def test_the_number_is_enough_for_it_and_beyond(shares: list[float]) -> None:
-    plan, mechanism = dp.records_needed(0.12, 0.9, shares), dp.mechanism("lattice", 0.9)
+    mechanism, flat = dp.mechanism("lattice", 0.9), [1.0] * len(shares)
+    plan = dp.records_needed(mechanism, shares, flat, 0.12)
     enough = [plan.records, plan.records + 1, plan.records + 7, 2 * plan.records]
     # What bisection finds is a record less than enough.
     sizes = [plan.exact - 1, plan.exact, *enough]
-    means = dp.mean_distances(mechanism, shares, [1.0] * len(shares), sizes)
-    assert means[0] > 0.12 >= means[1:].max()
+    means = dp.mean_distances(mechanism, shares, flat, sizes)
+    assert means[0] > 0.12 >= max(means[1:])
     assert means[2] == plan.mean_distance <= plan.bound <= 0.12
     assert plan.exact <= plan.records
 
@@ -215,8 +237,16 @@ def test_the_number_is_enough_for_it_and_beyond(shares: list[float]) -> None:
     ("arguments", "message"),
     [
         (
-            {"epsilon": 1e-6},
-            "epsilon must spread the noise over at most 4000000 counts",
+            {"mechanism": dp.mechanism("lattice", 1e-6)},
+            "epsilon must be at least 4.2e-05 for k = 2",
+        ),
+        (
+            {"mechanism": dp.mechanism("lattice", 5e-324)},
+            "epsilon must be at least 4.2e-05 for k = 2",
+        ),
+        (
+            {"mechanism": dp.mechanism("lattice", 1.0, remap=True)},
+            "mechanism must be lattice noise without a remap",
         ),
         ({"error": 1e-9}, "error must be larger: more than 4503599627370496 records"),
     ],
@@ -224,19 +254,27 @@ def test_the_number_is_enough_for_it_and_beyond(shares: list[float]) -> None:
 def test_refusals_name_the_argument(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dp.records_needed(
-            **{"error": 0.1, "epsilon": 1.0, "shares": [0.5, 0.5]} | arguments
+            **{
+                "mechanism": dp.mechanism("lattice", 1.0),
+                "proportions": [0.5, 0.5],
+                "prior": [1, 1],
+                "error": 0.1,
+            }
+            | arguments
         )
 
 
 def test_one_record_may_be_enough_and_then_none_is_as_well():
     # No record means a release of the prior, which is the posterior: the distance is 0.
-    plan = dp.records_needed(0.9, 2.0, [0.5, 0.5])
+    plan = dp.records_needed(dp.mechanism("lattice", 2.0), [0.5, 0.5], [1, 1], 0.9)
     assert (plan.exact, plan._mean(0)) == (1, 0.0)
 
 
 def test_a_plan_refuses_to_count_by_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = dp.records_needed(0.12, 0.9, [0.2, 0.3, 0.5])
-    drawn = Estimate(0.1205, 4e-4, "drawn")
+    plan = dp.records_needed(
+        dp.mechanism("lattice", 0.9), [0.2, 0.3, 0.5], [1] * 3, 0.12
+    )
+    drawn = Estimate.drawn(0.1205, 4e-4)
     monkeypatch.setattr(type(plan), "_mean", lambda self, n: drawn)
     with pytest.raises(ValueError, match=f"{plan.records} records are enough by proof"):
         _ = plan.exact

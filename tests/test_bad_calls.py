@@ -162,7 +162,7 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "sizes": ([2, 3], "sizes"), "mechanism": (GEOMETRIC, "object"),
     "mechanism_a": (GEOMETRIC, "object"), "mechanism_b": (dp.mechanism("lapMech", 1.0), "object"),
     "law": (LISTED, "object"), "rng": (np.random.default_rng(1), "rng"), "runs": (5, "from two"),
-    "size": (3, "whole"), "epsilons": ([0.0, 1.0], "vector"), "witness": ((), ""),
+    "size": (3, "whole"), "random_state": (np.random.default_rng(1), "rng"), "epsilons": ([0.0, 1.0], "vector"), "witness": ((), ""),
     "smooth": (True, ""), "releases": (2, "from one"), "share": (0.5, "open unit"),
     "without_guarantee": (False, "flag"), "records_away": (0, ""),
     # the tables
@@ -191,11 +191,12 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
 LAW_OF_NOISE = (qu.NoiseLaw([1.0, 2.0]), "object")
 # Where a name means something else.
 SPECIAL: dict[str, tuple[Any, str]] = {
+    "FiniteLaw.cdf distance": (0.1, "number"), "FiniteLaw.sf distance": (0.1, "number"),
     "allocation spending": ("smallest", ""),
     "compositions n": (3, "whole"), "number_of_candidates n": (3, "whole"), "split n": (3, "whole"),
     "global_sensitivity prior": ([1.0, 2.0], "prior"), "calibrate delta": (0.0, "at least 0"),
     "Audit.delta epsilon": (1.0, "at least 0"), "mechanism name": ("geometric", "word"),
-    "records_needed epsilon": (1.0, "positive"),
+    "records_needed mechanism": (dp.mechanism("lattice", 1.0), "object"),
     "laplace_step_probability epsilon": (1.0, "positive"),
     "ExponentialLaw.probability counts_out": ([3, 4, 5], "rows"),
     "interval law": LAW_OF_NOISE, "laplace_masses gamma": (0.01, "open unit"),
@@ -247,7 +248,7 @@ def calls() -> list[Call]:
     series = ExponentialLaw(np.ones(3), np.array([3, 4, 5]), 2.0)
     methods = [
         audit.delta, audit.curve, LISTED.quantile, LISTED.probability, LISTED.mean_distance,
-        LISTED.sample, series.probability, series.sample,
+        LISTED.rvs, LISTED.cdf, LISTED.sf, LISTED.simulate, series.probability, series.rvs,
     ]  # fmt: skip
     names = [
         (home, name)

@@ -38,14 +38,21 @@ RESULTS = {
     "dominating pair": lambda: dominating_pair(dp.audit(SMOOTH, 5, PRIOR)),
     "samples": lambda: audit_by_sampling(GEOMETRIC, X, [4, 4], PRIOR, rng(), runs=1000),
     "calibrated": lambda: dp.calibrate(SMOOTH, 6, PRIOR, 1.0),
-    "draws": lambda: dp.simulate(GEOMETRIC.law(X, PRIOR), X, PRIOR, rng(), runs=50),
+    "draws": lambda: GEOMETRIC.law(X, PRIOR).simulate(rng(), runs=50),
     "crossover": lambda: dp.crossover(SMOOTH, GEOMETRIC, [0.5, 0.5], [1, 1], [2, 9]),
-    "plan": lambda: dp.records_needed(0.1, 1.0, [0.5, 0.5]),
+    "plan": lambda: dp.records_needed(
+        dp.mechanism("lattice", 1.0), [0.5, 0.5], [1, 1], 0.1
+    ),
     "guarantee": lambda: GEOMETRIC.guarantee(2),
     "estimate": lambda: GEOMETRIC.law(X, PRIOR).mean_distance(),
     "everywhere": lambda: everywhere(GEOMETRIC, 5, PRIOR),
     "winners": lambda: Winners(("a", "b"), np.array([[[0.1, 0.2]], [[0.3, 0.2]]])),
     "step law": lambda: GEOMETRIC.step_law(),
+    "means": lambda: dp.mean_distances(GEOMETRIC, [0.5] * 2, PRIOR, [5, 50]),
+    "release": lambda: dp.Release(GEOMETRIC, PRIOR, 8, np.array([4]), np.array([4, 4])),
+    "noise-aware posterior": lambda: dp.Release(
+        GEOMETRIC, PRIOR, 8, np.array([4]), np.array([4, 4])
+    ).noise_aware(),
     "window": lambda: dp.mechanism("geometric", 0.5).law([10**7, 10**7], [1.0] * 2),
 }
 FAR = ("lattice", "expMech-smooth", "ilapMech", "discrete-gaussian")
@@ -78,6 +85,26 @@ def test_a_result_survives_pickling(key: str) -> None:
     assert same(result, again)
     if callable(getattr(result, "mean_distance", None)):
         assert float(result.mean_distance()) == float(again.mean_distance())
+
+
+@pytest.mark.parametrize("key", RESULTS)
+def test_results_compare_and_hash_by_what_they_hold(key: str) -> None:
+    one, other = RESULTS[key](), RESULTS[key]()
+    assert one == other
+    assert not one != other
+    assert hash(one) == hash(other)
+    assert len({one, other}) == 1
+    assert one != "something else"
+
+
+def test_value_objects_that_differ_are_not_equal() -> None:
+    made = [
+        dp.posterior([1, 2], [1, 1]), dp.posterior([2, 1], [1, 1]),
+        dp.posterior([1, 2, 0], [1, 1, 1]), GEOMETRIC.law([3, 1], [1, 1]),
+        GEOMETRIC.law([3, 1], [1, 2]), SMOOTH.law([3, 1], [1, 1]), dp.audit(SMOOTH, 3, [1, 1]),
+        dp.audit(SMOOTH, 4, [1, 1]), dp.audit(GEOMETRIC, 3, [1, 1]),
+    ]  # fmt: skip
+    assert len(set(made)) == len(made)
 
 
 def loss(epsilon: float) -> Any:

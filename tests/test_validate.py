@@ -71,9 +71,6 @@ TWO_LABELLED = {
         GEOMETRIC, [3, 1], Labelled([2, 2], "ba"), ALPHA
     ),
     "counts": lambda: dp.audit_pair(GEOMETRIC, X, Labelled([2, 2], "ab"), [1, 1]),
-    "simulate": lambda: dp.simulate(
-        GEOMETRIC.law([3, 1], [1, 1]), X, ALPHA, np.random.default_rng(1)
-    ),
     "mean_distances": lambda: dp.mean_distances(
         GEOMETRIC, Labelled([0.5, 0.5], "ab"), Labelled([1, 2], "ba"), [4]
     ),
@@ -81,9 +78,38 @@ TWO_LABELLED = {
         GEOMETRIC, SMOOTH, Labelled([0.5, 0.5], "ab"), Labelled([1, 2], "ba"), [4]
     ),
     "records_needed": lambda: dp.records_needed(
-        0.1, 1.0, Labelled([0.3, 0.7], "ab"), Labelled([1, 2], "ba")
+        dp.mechanism("lattice", 1.0),
+        Labelled([0.3, 0.7], "ab"),
+        Labelled([1, 2], "ba"),
+        0.1,
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "kind", [np.float16, np.float32, np.longdouble, np.int8, np.uint8, np.uint64, float]
+)
+def test_counts_and_priors_of_every_kind_of_number_are_the_same(kind: Any) -> None:
+    x, prior = np.array([50, 70], dtype=kind), np.array([1, 2], dtype=kind)
+    assert dp.posterior(x, prior) == dp.posterior([50, 70], [1, 2])
+    law = GEOMETRIC.law(x, prior)
+    assert law.mean_distance() == GEOMETRIC.law([50, 70], [1, 2]).mean_distance()
+    assert dp.hellinger(x, prior) == dp.hellinger([50, 70], [1, 2])
+
+
+def test_a_number_that_is_too_large_for_a_float_is_not_finite() -> None:
+    for call in (lambda x: dp.posterior(x, [1, 1]), lambda x: dp.hellinger(x, [1, 1])):
+        with pytest.raises(ValueError, match="must be finite|must be finite whole"):
+            call(np.array([1, np.longdouble("1e4000")]))
+
+
+@pytest.mark.parametrize(
+    "metric", [dp.hellinger, dp.hellinger_published, dp.log_affinity]
+)
+def test_two_vectors_give_a_float_and_rows_an_array(metric: Any) -> None:
+    assert type(metric([1, 2], [3, 4])) is float
+    assert type(metric([[1, 2]], [3, 4])) is np.ndarray
+    assert metric([[1, 2]], [3, 4]).tolist() == [metric([1, 2], [3, 4])]
 
 
 @pytest.mark.parametrize("call", TWO_LABELLED.values(), ids=TWO_LABELLED)

@@ -17,6 +17,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, ndtri_exp
 
 from dpbayes import _validate
+from dpbayes._values import ByValue
 from dpbayes.auditing.exact import Audit, PairAudit, hockey_stick, loss, pairs
 from dpbayes.auditing.rows import checked, mechanism_rows
 from dpbayes.mechanisms.protocol import Mechanism
@@ -30,8 +31,8 @@ _ORDERS = np.geomspace(1e-4, 1e4, 60)
 _EXPANDED = 30.0
 
 
-@dataclass(frozen=True)
-class LossPair:
+@dataclass(frozen=True, eq=False)
+class LossPair(ByValue):
     """Two distributions P and Q on one finite set, both without zeros, by logarithms
     (m,).
 

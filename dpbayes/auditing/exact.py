@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes._values import ByValue
 from dpbayes.auditing.rows import (
     Rows,
     aligned,
@@ -26,8 +27,8 @@ from dpbayes.posteriors import neighbours, row_of
 Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class Witness:
+@dataclass(frozen=True, eq=False)
+class Witness(ByValue):
     """Where a loss of ln P[output | counts] - ln P[output | neighbour] >= 0 is
     attained.
     """
@@ -38,8 +39,8 @@ class Witness:
     loss: float
 
 
-@dataclass(frozen=True)
-class DeltaWitness:
+@dataclass(frozen=True, eq=False)
+class DeltaWitness(ByValue):
     """The pair at which P[M(counts) in S] - e^epsilon P[M(neighbour) in S] is
     largest."""
 
@@ -69,8 +70,8 @@ def hockey_stick(
     return float(np.sum(np.exp(log_p[over]) * -np.expm1(-excess[over])))
 
 
-@dataclass(frozen=True)
-class PairAudit:
+@dataclass(frozen=True, eq=False)
+class PairAudit(ByValue):
     """Exact privacy loss of one neighbouring pair of data sets; make one with
     `audit_pair`.
 
@@ -155,8 +156,8 @@ def audit_pair(
     )
 
 
-@dataclass(frozen=True)
-class DeltaCurve:
+@dataclass(frozen=True, eq=False)
+class DeltaCurve(ByValue):
     """delta(epsilon) over all neighbouring pairs of n records, in both directions.
 
     `deltas` (m,) is what (epsilon, delta)-DP asks for at each of `epsilons`, the
@@ -169,8 +170,8 @@ class DeltaCurve:
     witnesses: tuple[DeltaWitness, ...]
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, eq=False)
+class Audit(ByValue):
     """The exact privacy loss of a mechanism on all data sets of n records; see `audit`.
 
     `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from dpbayes import _validate
+from dpbayes._values import ByValue
 from dpbayes.auditing.exact import checked_pair
 from dpbayes.mechanisms.protocol import Mechanism
 
 
-@dataclass(frozen=True)
-class SampledAudit:
+@dataclass(frozen=True, eq=False)
+class SampledAudit(ByValue):
     """A lower bound on epsilon that holds with probability `confidence` over the
     samples.
 
@@ -74,7 +75,7 @@ def audit_by_sampling(
     level = 1.0 - 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
     generator = _validate.generator("rng", rng)
     draws = [
-        mechanism.law(data, alpha).sample(generator, 2 * half) for data in (x, other)
+        mechanism.law(data, alpha).rvs(2 * half, generator) for data in (x, other)
     ]
     outputs, place = np.unique(np.concatenate(draws), axis=0, return_inverse=True)
     kind = place.reshape(2, 2, half)

@@ -163,8 +163,10 @@ def needed(plan: Plan) -> str:
     k, epsilon = len(plan.labels), float(plan.epsilon_of_a_record)
     if k > MOST_CELLS:  # each of the numbers takes a minute for 10,000 cells
         return f"records    not computed for more than {MOST_CELLS:,} cells"
+    lattice, balanced = dp.mechanism("lattice", epsilon), [1.0 / k] * k
     enough = [
-        dp.records_needed(e, epsilon, [1.0 / k] * k, plan.prior).records for e in ERRORS
+        dp.records_needed(lattice, balanced, plan.prior, error).records
+        for error in ERRORS
     ]
     pairs = ", ".join(f"{n:,} for {e:g}" for n, e in zip(enough, ERRORS, strict=True))
     return (

@@ -1,9 +1,9 @@
-"""Numbers with their error, distances of outputs, and the one fallback: independent
-draws.
-"""
+"""Distances of outputs, and the one fallback of every law: independent draws."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.divergences import (
     Metric,
     affinity_exponent,
@@ -21,10 +22,14 @@ from dpbayes.divergences import (
     hellinger_published,
     metric_name,
 )
+from dpbayes.laws.numbers import (
+    FOUR_DEVIATIONS,
+    Estimate,
+)
 
 DRAWS = 200_000  # draws behind a quantile
-# probability with which the stated rank of a drawn quantile may be wrong
-CONFIDENCE = 1e-6
+# probability that the stated error of a drawn quantile holds
+CONFIDENCE = 1.0 - 1e-6
 # means are drawn until their standard error is this part of them: three digits
 RELATIVE = 5e-4
 # most released counts, k a draw, that are drawn for a mean: some seconds
@@ -36,6 +41,7 @@ BLOCK = 50_000  # draws at once
 # So small a probability of what is not summed is halved, and its half stated as the
 # error.
 NEGLIGIBLE = 1e-9
+SAME_DISTANCE = 1e-12  # distances that differ by no more are one
 _ROWS = 4096  # of a metric that takes rows of parameters
 # numbers of an affinity table that is kept; 2048 tables are some 30 MB
 _LARGEST_KEPT = 2048
@@ -44,33 +50,6 @@ Yardstick = Metric | str
 """A distance: "hellinger", "published", or a function of two arrays of Dirichlet
 parameters.
 """
-
-
-class Estimate(float):
-    """A number with its error, and how both were found; it is a float like any other.
-
-    `how` is "listed" (all outputs added up), "window" (those within reach, the others
-    bounded), "series" (a sum of powers or of quadrature nodes, measured against a finer
-    one) or "drawn". `error` is the largest error, but for "drawn" the standard error.
-    For a quantile it is that of its rank: P(distance <= value) is at least q - error,
-    and P(distance < value) at most q + error.
-
-    >>> number = Estimate(0.25, 1e-12, "series")
-    >>> number + 1, number.error, number.how
-    (1.25, 1e-12, 'series')
-    """
-
-    error: float
-    how: str
-
-    def __new__(cls, value: float, error: float, how: str) -> Estimate:
-        """Make a float that keeps its error and how it was found."""
-        number = super().__new__(cls, value)
-        number.error, number.how = float(error), how
-        return number
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), self.error, self.how
 
 
 def metric_function(metric: Yardstick) -> Metric:
@@ -140,6 +119,26 @@ def row_sums(outputs: Whole) -> Whole:
     return totals
 
 
+@dataclass(frozen=True, eq=False)
+class MonteCarlo(ByValue):
+    """Simulated distances, shape (runs,), with their mean and its standard error."""
+
+    distances: Floats
+
+    @property
+    def mean(self) -> Estimate:
+        """Average distance over the runs, with its standard error."""
+        return mean_of(self.distances)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the average."""
+        return self.mean.standard_error
+
+    def __repr__(self) -> str:
+        return f"MonteCarlo({self.distances.size} runs, mean distance {self.mean})"
+
+
 class Drawable(Protocol):
     """A law with its prior (k,) and true counts (k,), as far as drawing from it
     needs."""
@@ -152,7 +151,7 @@ class Drawable(Protocol):
     def counts(self) -> Whole:
         """The true counts, shape (k,)."""
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+    def rvs(self, size: int, random_state: np.random.Generator) -> NDArray[Any]:
         """Return `size` independent released histograms, shape (size, k)."""
 
 
@@ -183,10 +182,10 @@ def mean_of(values: Floats) -> Estimate:
     """Return the mean of independent draws with its standard error.
 
     >>> mean = mean_of(np.array([0.1, 0.2, 0.3]))
-    >>> round(mean, 3), round(mean.error, 4), mean.how
+    >>> round(mean, 3), round(mean.standard_error, 4), mean.how
     (0.2, 0.0577, 'drawn')
     """
-    return Estimate(values.mean(), values.std(ddof=1) / np.sqrt(values.size), "drawn")
+    return Estimate.drawn(values.mean(), values.std(ddof=1) / np.sqrt(values.size))
 
 
 def drawn_mean(law: Drawable, metric: Yardstick, order: int = 1) -> Estimate:
@@ -194,7 +193,7 @@ def drawn_mean(law: Drawable, metric: Yardstick, order: int = 1) -> Estimate:
     rng, most = np.random.default_rng(SEED), max(BLOCK, MOST_ENTRIES // law.counts.size)
     size, centre, total, square = 0, 0.0, 0.0, 0.0
     while True:
-        values = distances_of(law, law.sample(rng, BLOCK), metric) ** order
+        values = distances_of(law, law.rvs(BLOCK, rng), metric) ** order
         # close numbers keep their differences
         centre = centre if size else float(values.mean())
         size += values.size
@@ -202,26 +201,59 @@ def drawn_mean(law: Drawable, metric: Yardstick, order: int = 1) -> Estimate:
         square += float(((values - centre) ** 2).sum())
         variance = (square - total**2 / size) / (size - 1)
         mean, error = centre + total / size, float(np.sqrt(max(variance, 0.0) / size))
-        # Draws that all agree have seen nothing whose probability is below one in their
-        # number.
+        # Draws that all agree say no more than that nothing else is likely: what has a
+        # probability of -ln(1 - confidence) / size would have been seen.
+        unseen = 0.0 if variance > 0.0 else -math.log1p(-FOUR_DEVIATIONS) / size
         error = error + 2.0**-53 if variance > 0.0 else 1.0 / size
         if error <= RELATIVE * mean or size >= most:
-            return Estimate(mean, error, "drawn")
+            return Estimate.drawn(mean, error, unseen)
+
+
+def _drawn_distances(law: Drawable, metric: Yardstick) -> Floats:
+    rng = np.random.default_rng(SEED)
+    blocks = [
+        distances_of(law, law.rvs(BLOCK, rng), metric) for _ in range(DRAWS // BLOCK)
+    ]
+    return np.concatenate(blocks)
+
+
+def _largest_gap(size: int) -> float:
+    # Of the drawn and the true distribution function, by Dvoretzky, Kiefer, Wolfowitz
+    # and Massart; it is larger with probability 1 - CONFIDENCE.
+    return float(np.sqrt(np.log(2.0 / (1.0 - CONFIDENCE)) / (2.0 * size)))
 
 
 def drawn_quantile(law: Drawable, q: float, metric: Yardstick) -> Estimate:
-    """Return c with P(distance <= c) >= q - 0.0061 and P(distance < c) <= q + 0.0061.
+    """Return the q-quantile of the distance over 200 000 draws.
 
-    The bound is that of Dvoretzky, Kiefer, Wolfowitz and Massart; it fails with
-    probability 1e-6.
+    The true one lies between those of the draws at q - 0.0061 and q + 0.0061, by
+    Dvoretzky, Kiefer, Wolfowitz and Massart; the error is the distance to the farther
+    of the two. Beyond the ends it reaches to the ends of the range of a distance.
     """
-    rng = np.random.default_rng(SEED)
-    distances = np.concatenate(
-        [
-            distances_of(law, law.sample(rng, BLOCK), metric)
-            for _ in range(DRAWS // BLOCK)
-        ]
-    )
-    value = float(np.quantile(distances, q, method="inverted_cdf"))
-    error = float(np.sqrt(np.log(2.0 / CONFIDENCE) / (2.0 * distances.size)))
-    return Estimate(value, error, "drawn")
+    distances = _drawn_distances(law, metric)
+    gap, sd = _largest_gap(DRAWS), float(np.sqrt(q * (1.0 - q) / DRAWS))
+
+    def at(level: float) -> float:
+        inside = min(max(level, 0.0), 1.0)
+        return float(np.quantile(distances, inside, method="inverted_cdf"))
+
+    value = at(q)
+    low = at(q - gap) if q > gap else 0.0
+    high = at(q + gap) if q + gap < 1.0 else largest_distance(metric)
+    standard_error = 0.5 * (at(q + sd) - at(q - sd))
+    error = max(value - low, high - value)
+    return Estimate(value, error, "drawn", standard_error, CONFIDENCE)
+
+
+def drawn_cdf(law: Drawable, distance: float, metric: Yardstick) -> Estimate:
+    """Return P(the distance is at most `distance`) over 200 000 draws, within
+    0.0061."""
+    found = float(np.mean(_drawn_distances(law, metric) <= distance + SAME_DISTANCE))
+    standard_error = float(np.sqrt(found * (1.0 - found) / DRAWS))
+    return Estimate(found, _largest_gap(DRAWS), "drawn", standard_error, CONFIDENCE)
+
+
+def largest_distance(metric: Yardstick) -> float:
+    """Return 1, the most that a distance between posteriors can be by its name, else
+    inf."""
+    return 1.0 if power_of_affinity(metric, 2.0) is not None else math.inf

@@ -16,10 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
 from dpbayes.laws.convolution import AffinityProduct
 from dpbayes.laws.estimate import (
-    Estimate,
     Yardstick,
     drawn_mean,
     log_affinity_of_outputs,
@@ -27,6 +27,9 @@ from dpbayes.laws.estimate import (
 )
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Unlisted
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 from dpbayes.laws.powers import DEPTH, Powers, weight_powers
 from dpbayes.posteriors import compositions
 
@@ -102,8 +105,8 @@ def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
     return bisect_right(range(1, min(high, most) + 1), limit, key=value)
 
 
-@dataclass(frozen=True)
-class ExponentialLaw(Unlisted):
+@dataclass(frozen=True, eq=False)
+class ExponentialLaw(ByValue, Unlisted):
     """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n >= 1
     records.
 

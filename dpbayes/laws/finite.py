@@ -11,26 +11,30 @@ from numpy.typing import NDArray
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.divergences import hellinger
 from dpbayes.laws.estimate import (
-    Estimate,
+    SAME_DISTANCE,
     Yardstick,
     affinity_by_value,
     distances_of,
+    largest_distance,
     metric_function,
     row_sums,
 )
 from dpbayes.laws.law import Answers
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 
 # Relative error that no distance and no ln p exceeds, unless a law says otherwise.
 ROUNDING = 2.0**-49
-_SAME_DISTANCE = 1e-12
 # so small is what is added where a division by 0 or an error of 0 has no sense
 SMALLEST = 1e-300
 
 
-@dataclass(frozen=True)
-class FiniteLaw(Answers):
+@dataclass(frozen=True, eq=False)
+class FiniteLaw(ByValue, Answers):
     """The distribution of a released histogram, listed output by output.
 
     `outputs` (N, k) are released counts, `log_probabilities` (N,) their natural
@@ -119,22 +123,36 @@ class FiniteLaw(Answers):
         distances = self._distances_by(metric)
         order = np.argsort(distances, kind="stable")
         ranked = distances[order]
-        starts = np.flatnonzero(np.diff(ranked, prepend=-1.0) > _SAME_DISTANCE)
+        starts = np.flatnonzero(np.diff(ranked, prepend=-1.0) > SAME_DISTANCE)
         return ranked[starts], np.add.reduceat(self.probabilities[order], starts)
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
         """Return the smallest distance c with P(distance <= c) >= q, for q in [0, 1].
 
-        Its rank is right within `error`: at a q where P jumps, c may be the next
-        distance.
+        Where P jumps at a q that is within its own error of it, the error reaches to
+        the next distance.
         """
         level = _validate.closed_unit("q", q)
         distances, masses = self.distance_distribution(metric)
-        cumulative = np.cumsum(masses)
-        # Rounding in the sum may leave the last value just below 1.
-        index = np.searchsorted(cumulative, level * (1.0 - 1e-15) * cumulative[-1])
-        value = float(distances[min(int(index), distances.size - 1)])
-        return self._estimate(value)
+        cumulative, rounding = np.cumsum(masses), self.error_bound
+
+        def at(share: float) -> float:
+            # Rounding in the sum may leave the last value just below 1.
+            index = np.searchsorted(cumulative, share * (1.0 - 1e-15) * cumulative[-1])
+            return float(distances[min(int(index), distances.size - 1)])
+
+        value, low, high = at(level), at(level - rounding), at(level + rounding)
+        if self.mass_outside > 0.0 and level + rounding >= 1.0:
+            high = largest_distance(metric)  # of what is not listed
+        how = "window" if self.mass_outside > 0.0 else "listed"
+        error = max(value - low, high - value) + 4.0 * self.rounding * value
+        return Estimate(value, error, how)
+
+    def distribution_at(self, distance: float, metric: Yardstick) -> Estimate:
+        """Return P(the distance is at most `distance`)."""
+        distances, masses = self.distance_distribution(metric)
+        within = distances <= distance + SAME_DISTANCE
+        return self._estimate(float(masses[within].sum()))
 
     def one_probability(self, counts_out: Whole) -> Estimate:
         """Return the probability of one output, 0 where it is not listed."""

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.divergences import (
     affinity_of_counts,
     distance_from_log_affinity,
@@ -25,7 +26,6 @@ from dpbayes.divergences import (
 from dpbayes.laws.convolution import LARGEST_TABLE, AffinityProduct, Tilted, TooWide
 from dpbayes.laws.estimate import (
     NEGLIGIBLE,
-    Estimate,
     Yardstick,
     drawn_mean,
     metric_function,
@@ -33,14 +33,17 @@ from dpbayes.laws.estimate import (
 )
 from dpbayes.laws.finite import ROUNDING, SMALLEST, FiniteLaw
 from dpbayes.laws.law import Unlisted
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 from dpbayes.laws.powers import DEPTH, mean_from_moments
 
 # Most pairs of released counts that are added up at three categories, some seconds.
 LARGEST_SUM = 100_000_000
 
 
-@dataclass(frozen=True)
-class Marginal:
+@dataclass(frozen=True, eq=False)
+class Marginal(ByValue):
     """The distribution of one released count: ln P(start + i) = log_probabilities[i].
 
     `outside` bounds the probability of counts that are not listed.
@@ -61,8 +64,8 @@ class Marginal:
         return self.start + self.log_probabilities.size
 
 
-@dataclass(frozen=True)
-class ProductLaw(Unlisted):
+@dataclass(frozen=True, eq=False)
+class ProductLaw(ByValue, Unlisted):
     """Counts but the last released with independent noise; the last is clamp(n - their
     sum).
 

@@ -15,10 +15,10 @@ from math import comb, factorial, inf
 import numpy as np
 
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.laws import estimate
 from dpbayes.laws.convolution import AffinityProduct, TooWide
 from dpbayes.laws.estimate import (
-    Estimate,
     Yardstick,
     distances_of,
     drawn_mean,
@@ -28,6 +28,9 @@ from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.landing import landings, number_of_vectors
 from dpbayes.laws.law import Unlisted
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 from dpbayes.laws.powers import mean_from_moments
 from dpbayes.laws.sum_zero import LatticeNoise, project
 from dpbayes.posteriors import compositions, number_of_candidates
@@ -145,8 +148,8 @@ def _all(
     return FiniteLaw(prior, counts, outputs, logs, outside)
 
 
-@dataclass(frozen=True)
-class SumZeroLaw(Unlisted):
+@dataclass(frozen=True, eq=False)
+class SumZeroLaw(ByValue, Unlisted):
     """The law of projected sum-zero noise on counts too many to list; book:
     `thm-lattice-mean`.
 
@@ -208,7 +211,7 @@ class SumZeroLaw(Unlisted):
             half = 0.5 * self.clamped
             return Estimate(value + half, error + half, "series")
         rest = self._clamped_mean(metric, order, value)
-        return Estimate(value + rest, error + rest.error, "drawn")
+        return Estimate.drawn(value + rest, rest.standard_error, error)
 
     def _clamped_mean(self, metric: Yardstick, order: int, other: float) -> Estimate:
         """Return E[distance^order; some noisy count is negative], drawn.
@@ -229,9 +232,9 @@ class SumZeroLaw(Unlisted):
                 error = float(
                     np.sqrt((values.var(ddof=1) + 1.0 / values.size) / values.size)
                 )
-            found = Estimate(self.clamped * mean, self.clamped * error, "drawn")
+            found = Estimate.drawn(self.clamped * mean, self.clamped * error)
             most = size * self.counts.size >= estimate.MOST_ENTRIES
-            if most or found.error <= estimate.RELATIVE * (found + other):
+            if most or found.standard_error <= estimate.RELATIVE * (found + other):
                 return found
 
     def one_probability(self, counts_out: Whole) -> Estimate:

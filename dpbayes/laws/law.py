@@ -16,18 +16,23 @@ from dpbayes._validate import Floats, Whole
 from dpbayes.laws.estimate import (
     DRAWS,
     SEED,
-    Estimate,
+    MonteCarlo,
     Yardstick,
     distances_of,
+    drawn_cdf,
     drawn_mean,
     drawn_quantile,
     mean_of,
+    metric_function,
+)
+from dpbayes.laws.numbers import (
+    DEVIATIONS,
+    Estimate,
+    estimate_of,
 )
 
 # What only a law that lists its outputs has.
 LISTED = ("outputs", "probabilities", "log_probabilities", "distances")
-# Standard errors within which a drawn difference is a tie: 6e-5 of all ties are missed.
-DEVIATIONS = 4.0
 _ROUNDING = 2.0**-50  # of two means that are equal but for the order of their sums
 
 
@@ -35,34 +40,47 @@ class Law(Protocol):
     """The distribution of the released histogram; numbers are an `Estimate`, which has
     an error.
 
-    Of the distance between released and true posterior it knows the mean, the variance
-    and the smallest c with P(distance <= c) >= q; of outputs the probability of one
-    (k,) or of several (m, k); E[BC]; and independent released histograms, shape (size,
-    k).
+    The names are those of scipy's distributions, for the distance between released and
+    true posterior.
 
     >>> from dpbayes.mechanisms import mechanism
     >>> law = mechanism("geometric", epsilon=1.0).law([3, 1], [1, 1])
-    >>> round(float(law.mean_distance()), 4), round(float(law.probability([3, 1])), 4)
-    (0.2193, 0.4621)
+    >>> law.mean_distance(), law.probability([3, 1])
+    (0.2193 ± 2e-14 (listed), 0.4621 ± 2e-14 (listed))
     """
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> float:
-        """Return the mean distance between released and true posterior."""
+        """Return the expected distance."""
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> float:
-        """Return the smallest c with P(distance <= c) >= q, for q in [0, 1]."""
+        """Return the smallest c with P(distance <= c) >= q."""
+
+    def cdf(self, distance: float, metric: Yardstick = "hellinger") -> float:
+        """Return the probability of at most this distance."""
+
+    def sf(self, distance: float, metric: Yardstick = "hellinger") -> float:
+        """Return the probability of more than this distance."""
 
     def variance(self, metric: Yardstick = "hellinger") -> float:
         """Return the variance of the distance."""
 
     def probability(self, counts_out: ArrayLike) -> Any:
-        """Return the probability of one output (k,) or of several, (m, k) to (m,)."""
+        """Return the probability of one output (k,), or of several (m, k), shape
+        (m,)."""
 
     def mean_affinity(self) -> float:
-        """Return E[BC] = 1 - E[H^2]."""
+        """Return the expected affinity BC."""
 
-    def sample(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` independent released histograms, shape (size, k)."""
+    def rvs(self, size: int, random_state: np.random.Generator) -> Whole:
+        """Return independent released histograms, shape (size, k)."""
+
+    def simulate(
+        self,
+        rng: np.random.Generator,
+        runs: int = 1000,
+        metric: Yardstick = "hellinger",
+    ) -> MonteCarlo:
+        """Return the distances of independent releases."""
 
 
 class Listed(Law, Protocol):
@@ -133,15 +151,14 @@ class Answers:
         """Return E[BC] = 1 - E[H^2], the mean affinity of released and true
         posterior."""
         square = self.mean_square()
-        return Estimate(1.0 - square, square.error + 2.0**-53, square.how)
+        return square.moved(1.0 - square, square.error + 2.0**-53)
 
     def variance(self, metric: Yardstick = "hellinger") -> Estimate:
         """Return the variance of the distance between released and true posterior."""
         square, mean = self.mean_square(metric), self.mean_distance(metric)
         value = max(square - mean**2, 0.0)
-        return Estimate(
-            value, square.error + 2.0 * mean * mean.error + mean.error**2, square.how
-        )
+        error = square.error + 2.0 * mean * mean.error + mean.error**2
+        return square.moved(value, error)
 
     def probability(self, counts_out: ArrayLike) -> Any:
         """Return the probability of one output (k,), an `Estimate`, or of several, (m,
@@ -160,15 +177,45 @@ class Answers:
         """Return the probability of each output of a checked table (m, k)."""
         return np.array([self.one_probability(row) for row in rows], dtype=np.float64)
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+    def distribution_at(self, distance: float, metric: Yardstick) -> Estimate:
+        """Return P(the distance is at most `distance`), a checked number."""
+        raise NotImplementedError
+
+    def cdf(self, distance: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the probability of at most this distance; 1e-12 more counts as
+        equal."""
+        return self.distribution_at(_validate.real("distance", distance), metric)
+
+    def sf(self, distance: float, metric: Yardstick = "hellinger") -> Estimate:
+        """Return the probability of more than this distance: 1 - cdf."""
+        within = self.cdf(distance, metric)
+        return within.moved(1.0 - within, within.error + 2.0**-53)
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> NDArray[Any]:
         """Return `size` independent released histograms, shape (size, k), for
         experiments.
 
-        `rng` is a seeded numpy generator; releases of real data go through
+        `random_state` is a seeded numpy generator; releases of real data go through
         `dpbayes.release`.
         """
-        generator = _validate.generator("rng", rng)
+        generator = _validate.generator("random_state", random_state)
         return self.draws(generator, _validate.integer("size", size, minimum=0))
+
+    def simulate(
+        self,
+        rng: np.random.Generator,
+        runs: int = 1000,
+        metric: Yardstick = "hellinger",
+    ) -> MonteCarlo:
+        """Return the distances of `runs` >= 2 independent releases, the papers' way to
+        a mean.
+        """
+        _validate.generator("rng", rng)
+        metric_function(metric)
+        draws = self.rvs(_validate.integer("runs", runs, minimum=2), rng)
+        different, place = np.unique(draws, axis=0, return_inverse=True)
+        distances = distances_of(self, different, metric)[place.ravel()]
+        return MonteCarlo(_validate.frozen(distances))
 
 
 class Unlisted(Answers):
@@ -180,8 +227,12 @@ class Unlisted(Answers):
         return drawn_mean(self, metric, order)
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the q-quantile of 200 000 draws; its rank is right within 0.0061."""
+        """Return the q-quantile of the distance over 200 000 draws, q in [0, 1]."""
         return drawn_quantile(self, _validate.closed_unit("q", q), metric)
+
+    def distribution_at(self, distance: float, metric: Yardstick) -> Estimate:
+        """Return P(the distance is at most `distance`) over 200 000 draws."""
+        return drawn_cdf(self, distance, metric)
 
     if not TYPE_CHECKING:
 
@@ -191,7 +242,7 @@ class Unlisted(Answers):
                 raise AttributeError(
                     f"{kind} does not list its outputs, so it has no .{name}: ask"
                     " .probability(outputs), .mean_distance(), .quantile(q) or"
-                    " .sample(rng, size)"
+                    " .rvs(size, random_state)"
                 )
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
@@ -240,20 +291,21 @@ def mean_difference(a: Law, b: Law, metric: Yardstick = "hellinger") -> Estimate
     (-0.1939, 'listed')
     """
     found = [law.mean_distance(metric) for law in (a, b)]
-    first, second = (
-        one if isinstance(one, Estimate) else Estimate(one, 0.0, "listed")
-        for one in found
-    )
+    first, second = map(estimate_of, found)
     value = float(first) - float(second)
     if "drawn" not in (first.how, second.how):
         rounding = _ROUNDING * (abs(first) + abs(second))
         how = first.how if first.how == second.how else "series"
         return Estimate(value, first.error + second.error + rounding, how)
-    apart = Estimate(value, float(np.hypot(first.error, second.error)), "drawn")
+    standard_errors = first.standard_error, second.standard_error
+    bounds = [
+        one.error - DEVIATIONS * one.standard_error for one in (first, second)
+    ]  # of what was summed
+    apart = Estimate.drawn(value, float(np.hypot(*standard_errors)), sum(bounds))
     if first.how != second.how:
         return apart
     columns = [
-        distances_of(law, law.sample(np.random.default_rng(SEED), DRAWS), metric)  # type: ignore[arg-type]
+        distances_of(law, law.rvs(DRAWS, np.random.default_rng(SEED)), metric)  # type: ignore[arg-type]
         for law in (a, b)
     ]
     together = mean_of(columns[0] - columns[1])
@@ -263,11 +315,10 @@ def mean_difference(a: Law, b: Law, metric: Yardstick = "hellinger") -> Estimate
 def order_of(difference: Estimate) -> int:
     """Return the sign of a difference, or 0 where its error does not tell it: a tie.
 
-    >>> order_of(Estimate(-0.1, 0.01, "drawn")), order_of(Estimate(-0.1, 0.05, "drawn"))
+    >>> order_of(Estimate.drawn(-0.1, 0.01)), order_of(Estimate.drawn(-0.1, 0.05))
     (-1, 0)
     """
-    within = difference.error * (DEVIATIONS if difference.how == "drawn" else 1.0)
-    return 0 if abs(difference) <= within else int(np.sign(difference))
+    return 0 if abs(difference) <= difference.error else int(np.sign(difference))
 
 
 def order(a: Law, b: Law, metric: Yardstick = "hellinger") -> int:

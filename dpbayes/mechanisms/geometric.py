@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes._values import ByValue
 from dpbayes.divergences import affinity_of_counts, distance_from_log_affinity
-from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import Unlisted, Way, choose
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.capabilities import Counts, Drawn
 from dpbayes.mechanisms.look import LONG, SHORT, Look
@@ -216,8 +219,8 @@ def _two(counts: NDArray[np.int64]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class IndependentLaw(Unlisted):
+@dataclass(frozen=True, eq=False)
+class IndependentLaw(ByValue, Unlisted):
     """The law where the outputs are too many to list: exact probabilities, means over
     draws.
     """

@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.laws.estimate import Estimate
+from dpbayes._values import ByValue
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.laplace import Marginal, ProductLaw, product_grid
 from dpbayes.laws.law import Unlisted, Way, choose
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms.capabilities import Counts, Drawn
 from dpbayes.mechanisms.look import DASH_DOT, DASHED, DOTTED, SHORT, Look
@@ -246,8 +249,8 @@ class LaplaceMechanism(Nominal):
         return StepLaw(1.0 / self.scale(k), floored=True)
 
 
-@dataclass(frozen=True)
-class ContinuousLaw(Unlisted):
+@dataclass(frozen=True, eq=False)
+class ContinuousLaw(ByValue, Unlisted):
     """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are
     drawn.
     """

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
 from dpbayes.divergences import distance_from_log_affinity
-from dpbayes.laws.estimate import log_affinity_of_outputs
+from dpbayes.laws.estimate import (
+    log_affinity_of_outputs,
+)
 from dpbayes.laws.finite import FiniteLaw
 from dpbayes.laws.law import listed
 from dpbayes.mechanisms.capabilities import Counts, Drawn

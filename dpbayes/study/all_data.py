@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dpbayes import _validate
-from dpbayes.accuracy import TIE, order_changes, split, stated_error
+from dpbayes._values import ByValue
+from dpbayes.accuracy import TIE, order_changes, split
 from dpbayes.auditing import calibrate
 from dpbayes.laws.law import order
+from dpbayes.laws.numbers import estimate_of
 from dpbayes.mechanisms import mechanism
 from dpbayes.mechanisms.capabilities import Symmetric, own
 from dpbayes.mechanisms.protocol import Mechanism
@@ -25,8 +27,8 @@ LARGEST = 20_000  # data sets whose laws are computed one by one
 SAME = 1e-7
 
 
-@dataclass(frozen=True)
-class Everywhere:
+@dataclass(frozen=True, eq=False)
+class Everywhere(ByValue):
     """Mean distance at every data set of n records: `data` (N, k), `distances` (N,)."""
 
     data: NDArray[np.int64]
@@ -65,7 +67,9 @@ def everywhere(described: Mechanism, n: int, prior: ArrayLike) -> Everywhere:
         rows, place = np.unique(np.sort(data, axis=1), axis=0, return_inverse=True)
     means = [described.law(x, alpha).mean_distance() for x in rows]
     distances = np.array(means, dtype=np.float64)
-    return Everywhere(data, distances[place.ravel()], max(map(stated_error, means)))
+    return Everywhere(
+        data, distances[place.ravel()], max(estimate_of(mean).error for mean in means)
+    )
 
 
 Maker = Callable[[int, float], Mechanism]  # for n records at privacy parameter epsilon
@@ -109,8 +113,8 @@ def makers(
     }
 
 
-@dataclass(frozen=True)
-class Winners:
+@dataclass(frozen=True, eq=False)
+class Winners(ByValue):
     """Mean distances of several mechanisms on a grid, `means` and `errors` (m, rows,
     columns).
 

@@ -22,7 +22,9 @@ from dpbayes.divergences import (
     hellinger,
     one_step_affinity,
 )
-from dpbayes.laws.estimate import log_affinity_of_outputs
+from dpbayes.laws.estimate import (
+    log_affinity_of_outputs,
+)
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.laws.law import Law
 from dpbayes.mechanisms import mechanism

@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from dpbayes.divergences import Metric, hellinger
-from dpbayes.laws.estimate import BLOCK, SEED, distances_of
+from dpbayes.laws.estimate import (
+    BLOCK,
+    SEED,
+    distances_of,
+)
 from dpbayes.laws.law import listed
 
 Array = NDArray[np.float64]
@@ -188,7 +192,7 @@ def of_law(law: Any, metric: Metric = hellinger) -> Distances:
         return Distances(*listed(law, "a distribution").distance_distribution(metric))
     mean = law.mean_distance(metric)
     if mean.how == "drawn":  # fewer draws tell the deviation than the mean
-        draws = law.sample(np.random.default_rng(SEED), BLOCK)
+        draws = law.rvs(BLOCK, np.random.default_rng(SEED))
         deviation = float(distances_of(law, draws, metric).std())
     else:
         deviation = float(np.sqrt(law.variance(metric)))

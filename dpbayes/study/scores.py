@@ -19,7 +19,10 @@ from scipy.special import betainc, digamma, gammaln
 from dpbayes import _validate
 from dpbayes.auditing.rows import score_rows
 from dpbayes.divergences import Metric, hellinger, log_affinity
-from dpbayes.laws.estimate import Yardstick, metric_function
+from dpbayes.laws.estimate import (
+    Yardstick,
+    metric_function,
+)
 from dpbayes.laws.finite import FiniteLaw, normalised
 from dpbayes.posteriors import check_candidates, compositions, neighbours, row_of
 from dpbayes.sensitivity import profile

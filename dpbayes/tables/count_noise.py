@@ -15,6 +15,7 @@ from scipy.signal import fftconvolve
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.mechanisms.capabilities import LogLikelihoodAt, LogLikelihoods, own
 from dpbayes.mechanisms.protocol import Mechanism
 
@@ -23,8 +24,8 @@ _BY_HAND = 1 << 24  # products up to which a convolution is summed term by term
 _WIDEST = 1 << 22
 
 
-@dataclass(frozen=True)
-class Weighted:
+@dataclass(frozen=True, eq=False)
+class Weighted(ByValue):
     """Probabilities `weights` of the whole numbers from `start` on."""
 
     start: int

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.capabilities import (
     Counts,
@@ -25,8 +26,8 @@ from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 from dpbayes.tables.shares import Shares
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, eq=False)
+class Release(ByValue):
     """One private release. Everything in it may be published; the true counts are not
     in it.
 

@@ -23,6 +23,7 @@ from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import ByValue
 from dpbayes.divergences import stirling_series
 from dpbayes.mechanisms.capabilities import LogLikelihoodAt, LogLikelihoods, own
 from dpbayes.mechanisms.protocol import Mechanism
@@ -54,8 +55,8 @@ def log_prior_factor(alpha: float, values: Whole) -> Floats:
     return np.asarray(rise - gammaln(steps + 1.0))
 
 
-@dataclass(frozen=True)
-class ListedCounts:
+@dataclass(frozen=True, eq=False)
+class ListedCounts(ByValue):
     """Histograms (N, k) with their probabilities (N,); their totals may differ."""
 
     histograms: Whole
@@ -73,8 +74,8 @@ class ListedCounts:
         )
 
 
-@dataclass(frozen=True)
-class ProductCounts:
+@dataclass(frozen=True, eq=False)
+class ProductCounts(ByValue):
     """Independent counts, one a category, given that their sum is n."""
 
     n: int
@@ -128,8 +129,8 @@ def _places(cumulative: Floats, rows: Whole, aims: Floats) -> Whole:
     return found
 
 
-@dataclass(frozen=True)
-class NoiseAwarePosterior:
+@dataclass(frozen=True, eq=False)
+class NoiseAwarePosterior(ByValue):
     """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where
     secret).
     """

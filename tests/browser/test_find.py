@@ -59,7 +59,7 @@ def test_the_calculator_agrees_with_the_package(from_disk: Page) -> None:
             if shape == "even":
                 mean = law.mean_distance()
             else:
-                drawn = dp.simulate(law, x, prior, rng, 10_000)
+                drawn = law.simulate(rng, 10_000)
                 mean, allowed = drawn.mean, 0.10 + 4 * drawn.standard_error / drawn.mean
             assert abs(float(found[shape]) / mean - 1) < allowed, (k, n, epsilon, shape)
 

@@ -43,7 +43,8 @@ def test_the_command_touches_nothing(purse, capsys):
 def test_the_records_needed_are_those_of_the_package(clinic):
     said = needed(planned(clinic, OF_NOBODY + 'person = "health"\nkeep = 2\n'))
     for wanted in (0.1, 0.05, 0.02):
-        enough = dp.records_needed(wanted, 0.25, [1 / 3] * 3, [1.0, 1.0, 1.0]).records
+        lattice = dp.mechanism("lattice", 0.25)
+        enough = dp.records_needed(lattice, [1 / 3] * 3, [1.0] * 3, wanted).records
         assert f"{enough:,} for {wanted:g}" in said
 
 

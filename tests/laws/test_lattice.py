@@ -171,7 +171,7 @@ def test_a_window_of_many_candidates():
     assert law.probability(row) == pytest.approx(
         float(free.probability(row)), rel=1e-12
     )
-    draws = free.sample(np.random.default_rng(1), 100_000)
+    draws = free.rvs(100_000, np.random.default_rng(1))
     wanted = law.probabilities[law.outputs[:, 1] == 0].sum()
     assert abs((draws[:, 1] == 0).mean() - wanted) < 6 * np.sqrt(wanted / 100_000)
 
@@ -233,7 +233,7 @@ def test_what_is_clamped_is_drawn_and_a_little_is_halved(
     clamped = np.exp(log_mass(noise, shifts)) @ (x + shifts < 0).any(axis=1)
     assert law.clamped == pytest.approx(clamped, abs=1e-11)
     assert (law.clamped > 1e-9) == (how == "drawn")
-    most = 6e-3 * law.mean_distance() if how == "drawn" else 1e-9
+    most = 24e-3 * law.mean_distance() if how == "drawn" else 1e-9
     assert worst_error(law, exact, how) < most
     assert how == "drawn" or 0.5 * law.clamped <= law.mean_distance().error
 
@@ -252,8 +252,8 @@ def test_what_no_draw_shows_is_in_the_error(counts, epsilon, exact):
         .mean_distance()
     )
     assert mean.how == "drawn"
-    assert 0.0 < mean.error < 1e-4
-    assert abs(mean - exact) <= 4.5 * mean.error
+    assert 0.0 < mean.standard_error < 1e-4
+    assert abs(mean - exact) <= mean.error
 
 
 def test_noise_that_fits_no_table_is_drawn(monkeypatch):
@@ -283,8 +283,8 @@ def test_one_probability_is_exact_where_nothing_is_clamped_and_refused_elsewhere
 @pytest.mark.parametrize(("noise", "wider"), list(zip(NOISES, WIDER, strict=True))[::2])
 def test_samples_have_the_law(noise, wider, projection):
     prior, x = np.ones(3), np.array([4, 0, 6])
-    drawn = SumZeroLaw(prior, x, noise, projection).sample(
-        np.random.default_rng(9), 30_000
+    drawn = SumZeroLaw(prior, x, noise, projection).rvs(
+        30_000, np.random.default_rng(9)
     )
     laws = [listed_law(prior, x, n, projection).probability for n in (noise, wider)]
     assert misfit(drawn, laws[0]) < ALPHA_LIMIT < misfit(drawn, laws[1])

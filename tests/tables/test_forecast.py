@@ -31,7 +31,7 @@ DRAWS = 20_000
 def test_nine_of_ten_draws_are_within(mechanism, counts, category):
     found = count_error(mechanism, counts, category)
     law = mechanism.law(counts, np.ones(len(counts)))
-    drawn = law.sample(np.random.default_rng(6), DRAWS)[:, category]
+    drawn = law.rvs(DRAWS, np.random.default_rng(6))[:, category]
     far = np.abs(drawn - counts[category])
     error = 5 * (0.1 * 0.9 / DRAWS) ** 0.5
     assert np.mean(far <= found.within) >= 0.9 - error

@@ -40,7 +40,7 @@ def test_the_noise_of_one_count_is_that_of_all_noise_vectors(k):
 @pytest.mark.parametrize("category", [0, 2])
 def test_the_noise_of_one_count_is_that_of_draws(name, category):
     chosen, x = dp.mechanism(name, 0.7), np.array([4000, 3000, 2000])
-    drawn = chosen.law(x, np.ones(3)).sample(np.random.default_rng(3), 20_000)
+    drawn = chosen.law(x, np.ones(3)).rvs(20_000, np.random.default_rng(3))
     law = count_noise_of(chosen, 3).law(frozenset({category}))
     errors = drawn[:, category] - x[category]
     for share in (0.1, 0.5, 0.8):
