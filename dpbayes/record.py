@@ -377,7 +377,11 @@ def _columns(name: str, data: Any) -> dict[str, Sequence[Any]]:
     lengths = {label: len(values) for label, values in data.items()}
     if len({*lengths.values()}) != 1:
         raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
-    return dict(data)
+    # An estimate is written as its number; what it says of its error belongs to people.
+    return {
+        label: [float(one) if isinstance(one, float) else one for one in values]
+        for label, values in data.items()
+    }
 
 
 def _headings(

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
-from dpbayes.accuracy import simulate
 from dpbayes.divergences import Metric, hellinger
 from dpbayes.study.printed import (
     Point,
@@ -341,7 +340,7 @@ def simulated_runs(
     for name, mechanism in mechanisms.items():
         for place, (x, (counts, prior)) in enumerate(data.items()):
             rng = np.random.default_rng([seed, place, *name.encode()])
-            drawn = simulate(mechanism.law(counts, prior), counts, prior, rng, runs)
+            drawn = mechanism.law(counts, prior).simulate(rng, runs)
             rows += [(x, float(one), name) for one in drawn.distances]
     names = ("x", "distance", "mechanism")
     return {n: [row[i] for row in rows] for i, n in enumerate(names)}
