@@ -48,8 +48,13 @@ class Tilted:
 
     @cached_property
     def _tilt(self) -> tuple[float, Floats, Floats]:
-        # theta, the tilted factors with sum 1, and the logarithms of what they were
-        # divided by.
+        """Theta, the tilted factors p (rows, width) with sum 1, and ln of what they
+        were divided by (rows,).
+
+        Newton's method for a mean of 0: the mean of the sum rises with theta at the
+        rate of its variance. [low, high] holds the root, and a step that leaves it
+        halves it.
+        """
         theta, low, high = 0.0, -np.inf, np.inf
         steps = self.steps.astype(np.float64)
         while True:

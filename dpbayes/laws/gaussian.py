@@ -8,6 +8,7 @@ difference decides it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
@@ -165,6 +166,14 @@ def variance_for(
         least = budget * (1.0 - _LOSS_ROUNDING)
         return all(delta(k, v, least, t) <= target for t in [*some, releases])
 
+    return _bisected(enough, *_bracket(enough, budget))
+
+
+def _bracket(enough: Callable[[float], bool], budget: float) -> tuple[float, float]:
+    """Return variances low < high, high the first enough one that is looked at.
+
+    High is a power of 2, or the first j / epsilon that is enough, if that is smaller.
+    """
     high = 1.0
     while not enough(high):
         high *= 2.0
@@ -174,11 +183,15 @@ def variance_for(
     for j in count(1):
         narrow = j / budget * (1.0 + 4.0 * _LOSS_ROUNDING)
         if narrow >= min(high, _WIDE):
-            break
+            return low, high
         if enough(narrow):
-            low, high = (j - 1) / budget * (1.0 + 4.0 * _LOSS_ROUNDING), narrow
-            break
+            return (j - 1) / budget * (1.0 + 4.0 * _LOSS_ROUNDING), narrow
         low = max(low, narrow)
+    raise AssertionError("count does not end")
+
+
+def _bisected(enough: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the least variance above `low` that is enough, up to 1e-12."""
     while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
         if middle in (low, high):

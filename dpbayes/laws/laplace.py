@@ -104,39 +104,33 @@ class ProductLaw(ByValue, Unlisted):
 
     @cached_property
     def _factors(self) -> tuple[Floats, Floats, int, Whole]:
-        """Ln p and psi of the steps from the first on, a row for each kind, and its
-        copies.
+        """Ln p and psi (kinds + 1, width), the first column's step, and the copies.
+
+        Categories but the last with the same prior and count are one kind, with a row
+        and so many copies; columns are steps of the released count from the true one.
+        The last row is the last category: it has no noise of its own (ln p = 0) and
+        takes what the others leave, as far as it has records, so that steps add up to
+        0.
         """
         pairs = np.rec.fromarrays([self.prior[:-1], self.counts[:-1]])
         _, places, copies = np.unique(pairs, return_index=True, return_counts=True)
-        kinds = [(self.marginals[i], int(self.counts[i])) for i in places]
-        # The last category moves against the sum of the others, as far as it has
-        # records.
+        lows = np.array([self.marginals[i].start - self.counts[i] for i in places])
+        highs = np.array([self.marginals[i].stop - 1 - self.counts[i] for i in places])
         last = int(self.counts[-1])
-        low = sum(
-            int(c) * (m.start - x) for c, (m, x) in zip(copies, kinds, strict=True)
-        )
-        high = sum(
-            int(c) * (m.stop - 1 - x) for c, (m, x) in zip(copies, kinds, strict=True)
-        )
-        own = np.arange(-min(high, last), -low + 1)
-        first = min(*(m.start - x for m, x in kinds), int(own[0]))
-        width = max(*(m.stop - x for m, x in kinds), int(own[-1]) + 1) - first
-        if (len(kinds) + 1) * width > LARGEST_TABLE:
+        own = np.arange(-min(int(copies @ highs), last), 1 - int(copies @ lows))
+        first = min(int(lows.min()), int(own[0]))
+        width = max(int(highs.max()), int(own[-1])) + 1 - first
+        shape = places.size + 1, width
+        if shape[0] * width > LARGEST_TABLE:
             raise TooWide(f"steps of {width} counts do not fit into a table")
-        logs, psi = (
-            np.full((len(kinds) + 1, width), -np.inf),
-            np.zeros((len(kinds) + 1, width)),
-        )
-        for row, (place, (marginal, x)) in enumerate(zip(places, kinds, strict=True)):
-            some = slice(marginal.start - x - first, marginal.stop - x - first)
-            logs[row, some] = marginal.log_probabilities
-            psi[row, some] = self._affinities(int(place))
+        logs, psi = np.full(shape, -np.inf), np.zeros(shape)
+        for row, place in enumerate(places.tolist()):
+            some = slice(int(lows[row]) - first, int(highs[row]) + 1 - first)
+            logs[row, some] = self.marginals[place].log_probabilities
+            psi[row, some] = self._affinities(place)
         some = slice(int(own[0]) - first, int(own[-1]) + 1 - first)
-        logs[-1, some], psi[-1, some] = (
-            0.0,
-            affinity_of_counts(self.prior[-1], last, last + own),
-        )
+        logs[-1, some] = 0.0
+        psi[-1, some] = affinity_of_counts(self.prior[-1], last, last + own)
         return logs, psi, first, np.append(copies, 1)
 
     def _moment(self, power: float) -> float:

@@ -29,6 +29,7 @@ from dpbayes.study.full_paper import (
 from dpbayes.study.printed import plain_curve
 from dpbayes.study.programs import SequentialLaplace, drafted_delta, notes_program
 
+FACTOR = "factor in the exponent"
 PICTURES = {"until-3978d2b": ", earlier picture", "from-3978d2b": ", later picture"}
 
 
@@ -68,24 +69,66 @@ def _stretched(x: str) -> tuple[ArrayLike, ArrayLike]:
     return at_shares(0.2, 0.3, 0.5)(str(14000 + 6 * (int(x) - 1000)))
 
 
+# Key of a series, setting, what the document says, what was drawn, drawn as it says.
+Row = tuple[str, str, str, str, Drawing]
+
+
 def causes() -> list[Cause]:
     """Return the settings that differ from the documents and can be told apart by their
     points.
     """
+    found = []
+    for key, setting, says, drew, drawing in [*_of_d(), *_of_figure_7(), *_earlier()]:
+        document, figure, panel, curve = key.split("/", 3)
+        series = figure_series(document, figure, panel)[curve]
+        found.append(Cause(series, setting, says, drew, drawing))
+    return found
+
+
+def _of_d() -> list[Row]:
+    """Return what differs in document D, Figures 3 to 6."""
     even, stated = at_shares(0.5, 0.5), at_shares(0.3, 0.3, 0.4)
-    slip = {name: mechanism(name, 1.0, metric="published")
-            for name in ("expMech", "expMech-local", "expMech-smooth")}  # fmt: skip
-    whole, halved = (
-        values("", mass_at(slip[m], [300, 300])) for m in ("expMech", "expMech-local")
-    )
+    slip = {
+        name: mechanism(name, 1.0, metric="published")
+        for name in ("expMech", "expMech-local", "expMech-smooth")
+    }
+    whole = values("", mass_at(slip["expMech"], [300, 300]))
+    halved = values("", mass_at(slip["expMech-local"], [300, 300]))
     star = values("", mass_at(slip["expMech-smooth"], [200, 200, 200]))
     shares = replace(_slipped(1.0, stated), runs=5000)
     noisy = releases("", SequentialLaplace(1.0, 2.0), stated, hellinger_published, 5000)
     runs = replace(figure_series("D", "6", "a")["lapMech"].drawn, runs=1000)
     four = releases("", mechanism("lapMech", 1.0), quarters, hellinger_published, 500)
+    n, thirds, fewer = "that of n records", "30/30/40%", "30/30/30%"
+    return [
+        ("D/3/a/expMech", "global sensitivity", n, "that of one record", whole),
+        ("D/3/a/expMech-local", FACTOR, "2", "1", halved),
+        ("D/3/b/M_H gamma (star)", "ε", "1", "5", star),
+        ("D/5//expMech-delta", "ε", "1", "0.8", _slipped(1.0, even)),
+        ("D/6/a/expMech-delta", "shares", thirds, fewer, shares),
+        ("D/6/a/ilapMech", "shares", thirds, fewer, noisy),
+        ("D/6/a/lapMech", "runs", "1000", "5000", runs),
+        ("D/6/b/lapMech", "Laplace noise", "4/ε", "3/ε", four),
+    ]
+
+
+def _of_figure_7() -> list[Row]:
+    """Return what differs in D's Figure 7, of which there are two images."""
     later, earlier = (
-        values("", loss_next_to_the_corners(d, "published")) for d in (2.0, None)
+        values("", loss_next_to_the_corners(divisor, "published"))
+        for divisor in (2.0, None)
     )
+    until, since = (
+        f"D/7/{panel}-3978d2b/actual epsilon" for panel in ("until", "from")
+    )
+    return [
+        (until, "weight", "ε H / 2S, the later image", "ε H / 4S", later),
+        (since, "weight", "ε H / 4S", "ε H / 2S", earlier),
+    ]
+
+
+def _earlier() -> list[Row]:
+    """Return what differs in the drafts, A and B, and in the notes, C."""
     l1 = {"delta": 1e-8, "distance": "l1", "metric": "published"}
     wide = releases(
         "", mechanism("expMech-delta", 0.8, **l1), _stretched, hellinger_published
@@ -97,42 +140,13 @@ def causes() -> list[Cause]:
     counts, epsilon = NOTES_PANELS["2", "a"]
     program = notes_program("global", epsilon / 2, 0.8)
     doubled = releases("", program, notes_data(counts), runs=NOTES_RUNS)
-    factor, distance, noise = (
-        "factor in the exponent",
-        "distance of data sets",
-        "Laplace 2/eps",
-    )
-    n, fewer = "that of n records", "30/30/30%"
-    until, since = (
-        f"D/7/{panel}-3978d2b/actual epsilon" for panel in ("until", "from")
-    )
-    rows: list[tuple[str, str, str, str, Drawing]] = [
-        ("D/3/a/expMech", "global sensitivity", n, "that of one record", whole),
-        ("D/3/a/expMech-local", factor, "2", "1", halved),
-        ("D/3/b/M_H gamma (star)", "ε", "1", "5", star),
-        ("D/5//expMech-delta", "ε", "1", "0.8", _slipped(1.0, even)),
-        ("D/6/a/expMech-delta", "shares", "30/30/40%", fewer, shares),
-        ("D/6/a/ilapMech", "shares", "30/30/40%", fewer, noisy),
-        ("D/6/a/lapMech", "runs", "1000", "5000", runs),
-        ("D/6/b/lapMech", "Laplace noise", "4/ε", "3/ε", four),
-        (until, "weight", "ε H / 2S, the later image", "ε H / 4S", later),
-        (since, "weight", "ε H / 4S", "ε H / 2S", earlier),
+    hamming, l1_twice = "replaced records", "ℓ1, twice that"
+    noise, distance = "Laplace 2/eps", "distance of data sets"
+    return [
         ("A/2/a/expMech-delta", "records", "14 000 to 20 000", "1000 to 2000", wide),
-        (
-            "B/1/b/expMech-delta",
-            distance,
-            "replaced records",
-            "ℓ1, twice that",
-            replaced,
-        ),
+        ("B/1/b/expMech-delta", distance, hamming, l1_twice, replaced),
         (f"B/4//{noise}", "clamp", "at 0 and n", "below only", newer),
         ("B/5//expMech-delta", "records", "30", "90", thirty),
         (f"B/5//{noise}", "records", "30", "90", clamped),
-        ("C/2/a/global", factor, "2", "1", doubled),
+        ("C/2/a/global", FACTOR, "2", "1", doubled),
     ]
-    found = []
-    for key, setting, says, drew, drawing in rows:
-        document, figure, panel, curve = key.split("/", 3)
-        series = figure_series(document, figure, panel)[curve]
-        found.append(Cause(series, setting, says, drew, drawing))
-    return found
