@@ -74,9 +74,7 @@ def audit_by_sampling(
     half = _validate.integer("runs", runs, minimum=4) // 2
     level = 1.0 - 0.5 * (1.0 - _validate.open_unit("confidence", confidence))
     generator = _validate.generator("rng", rng)
-    draws = [
-        mechanism.law(data, alpha).rvs(2 * half, generator) for data in (x, other)
-    ]
+    draws = [mechanism.law(data, alpha).rvs(2 * half, generator) for data in (x, other)]
     outputs, place = np.unique(np.concatenate(draws), axis=0, return_inverse=True)
     kind = place.reshape(2, 2, half)
     table = np.array(

@@ -118,8 +118,8 @@ def counts_text(part: Mapping[str, Any]) -> list[str]:
         one = part[shape]
         told += [
             f"error      {words}: {one['sentence']}",
-            f"           The interval is {one['width']:.3g} wide in the mean; before the"
-            f" release it is {LEVEL:g}. {one['advice']}",
+            f"           The interval is {one['width']:.3g} wide in the mean; before"
+            f" the release it is {LEVEL:g}. {one['advice']}",
         ]
     return told
 

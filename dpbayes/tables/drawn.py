@@ -41,7 +41,7 @@ class Release(ByValue):
     >>> chosen = mechanism("geometric", epsilon="0.5")
     >>> private = Release(chosen, np.ones(2), 10, np.array([12]), np.array([10, 0]))
     >>> private.posterior.concentration, private.interval()[0].round(3)
-    (array([11.,  1.]), array([0.3  , 0.994]))
+    (array([11.,  1.]), array([0.407, 1.   ]))
     """
 
     mechanism: Mechanism
@@ -150,7 +150,8 @@ def release(
     epsilon and the delta of `.guarantee`, where its `bound` is not None.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> private = release(mechanism("lattice", epsilon=1.0), [11019, 7309, 1560, 302], [1, 1, 1, 1])
+    >>> lattice = mechanism("lattice", epsilon=1.0)
+    >>> private = release(lattice, [11019, 7309, 1560, 302], [1, 1, 1, 1])
     >>> private.guarantee.epsilon, int(private.counts.sum())
     (1.0, 20190)
     """

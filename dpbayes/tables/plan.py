@@ -63,8 +63,8 @@ class Plan(Declared):
 
     `attributes` are one or two; `rules` say what becomes of missing values and who is
     protected; `records` is "public" or "secret"; `prior` has one parameter a cell,
-    shape (k,). `count` names a
-    column with the number of records of each row. `correlation` is how alike two records of one person are.
+    shape (k,). `count` names a column with the number of records of each row.
+    `correlation` is how alike two records of one person are.
     """
 
     dataset: Named

@@ -154,7 +154,7 @@ def read(path: str | Path) -> Release:
     ...     try:
     ...         read(Path(folder) / "release.json")
     ...     except ValueError as error:
-    ...         print(str(error)[-50:])
+    ...         print(str(error)[-49:])
     as `dpbayes release` writes it: schema is missing
     """
     place = Path(path)

@@ -193,16 +193,19 @@ def release_table(
     >>> import os, tempfile
     >>> from unittest.mock import patch
     >>> from dpbayes.tables import Plan, count, create_account, open_account, read_plan
-    >>> with tempfile.TemporaryDirectory() as name, patch.dict(os.environ, DPBAYES_KEYS=name):
+    >>> here = tempfile.TemporaryDirectory()
+    >>> name = here.name
+    >>> with here, patch.dict(os.environ, DPBAYES_KEYS=name):
     ...     table, file = Path(name) / "people.csv", Path(name) / "plan.toml"
     ...     _ = table.write_text("health\n" + 40 * "good\n" + 10 * "poor\n")
     ...     _ = file.write_text(
     ...         'dataset = "clinic"\naccount = "clinic.account"\nunit = "record"\n'
-    ...         'column = "health"\ncategories = ["good", "fair", "poor"]\nepsilon = "0.5"\n'
+    ...         'column = "health"\ncategories = ["good", "fair", "poor"]\n'
+    ...         'epsilon = "0.5"\n'
     ...     )
     ...     plan: Plan = read_plan(file)
     ...     true = count(table, plan.attributes).tolist()  # or a TableError
-    ...     account: Account = create_account(plan.account, "clinic", 2, table, plan.unit)
+    ...     _ = create_account(plan.account, "clinic", 2, table, plan.unit)
     ...     first, again = (release_table(table, plan) for _ in range(2))
     ...     left = open_account(plan.account).balance
     >>> true, int(first.private.counts.sum()), first.repeated, again.repeated, left

@@ -183,8 +183,8 @@ def noise_sentence(noise: Mapping[str, Any] | None) -> str:
     if noise is None:
         return "No noise is added to counts: the released histogram is drawn."
     return (
-        f"The noise of the counts is {noise['law']}; scale {noise['scale']:.6g}, standard"
-        f" deviation of one count {noise['standard_deviation']:.4g} records."
+        f"The noise of the counts is {noise['law']}; scale {noise['scale']:.6g},"
+        f" standard deviation of one count {noise['standard_deviation']:.4g} records."
     )
 
 
