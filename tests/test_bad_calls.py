@@ -179,7 +179,8 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "threshold": (0.0, "number"), "alpha": ([1.0, 1.0], "positive vector"),
     "weights": ([1.0], "vector"), "shape": ((3, 3), "shape"), "low": ([0, 0], "place"),
     "high": ([1, 1], "place"), "count": (2, "from one"), "questions": (H, "matrix"),
-    "lengths": ([9.0, 9.0], "lengths"), "inference": (True, "flag"), "whole": (False, "flag"),
+    "lengths": ([9.0, 9.0], "lengths"), "inference": (True, "flag"), "dropped": (False, "flag"),
+    "whole": (False, "flag"),
     "edges": ((0.0, 1.0), "edges"), "values": (("u", "v"), "values"),
     "attributes": ((CATEGORIES,), "attributes"), "source": ("no such file.csv", ""),
     "table": ("no such file.csv", ""), "person": ("id", "text"), "keep": (2, "from one"),
@@ -212,7 +213,7 @@ UNCALLED = {
     "Answering", "Blue", "CellCosts",
     "Decision", "Factor", "Interval", "NotEstimableError",
     "State", "Plan", "TableError", "create_account", "open_account",
-    "read_plan",
+    "read", "read_plan",
 }  # fmt: skip
 # What a message may call an argument, or an argument whose bad values it takes for
 # another's.
