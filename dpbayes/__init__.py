@@ -20,30 +20,48 @@ commands      the command line, one module a command
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
+from dpbayes._lazy import attach as _attach
 
 __version__ = "0.2.0"
 
-# Names are loaded when they are first asked for: a command line or a page build that
-# needs none of the mathematics does not wait for scipy. Where each lives is said once,
-# to type checkers.
-with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
-    _MODULE_OF = {
-        line.split()[-1]: line.split()[1].removeprefix("dpbayes.")
-        for line in _stub
-        if line.startswith("from dpbayes.")
-    }
+_MODULE_OF = {
+    "Crossover": "accuracy",
+    "RecordsNeeded": "accuracy",
+    "crossover": "accuracy",
+    "laplace_step_probability": "accuracy",
+    "mean_distances": "accuracy",
+    "records_needed": "accuracy",
+    "split": "accuracy",
+    "audit": "auditing",
+    "audit_pair": "auditing",
+    "calibrate": "auditing",
+    "hellinger": "divergences",
+    "hellinger_published": "divergences",
+    "log_affinity": "divergences",
+    "Law": "mechanisms",
+    "Mechanism": "mechanisms",
+    "REGISTRY": "mechanisms",
+    "mechanism": "mechanisms",
+    "Guarantee": "mechanisms.protocol",
+    "Posterior": "posteriors",
+    "compositions": "posteriors",
+    "neighbours": "posteriors",
+    "number_of_candidates": "posteriors",
+    "posterior": "posteriors",
+    "Sensitivity": "sensitivity",
+    "global_sensitivity": "sensitivity",
+    "local_sensitivity": "sensitivity",
+    "smooth_sensitivity": "sensitivity",
+    "Release": "tables.drawn",
+    "release": "tables.drawn",
+    "CountError": "tables.forecast",
+    "count_error": "tables.forecast",
+    "read": "tables.published",
+    "NoiseAwarePosterior": "tables.reading",
+}
+"""The module of every public name; ``__init__.pyi`` says it to type checkers."""
+
+_MODULES = ("figures", "laws", "tables")
 
 __all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'dpbayes' has no attribute {name!r}")
-    value = getattr(_import_module(f"dpbayes.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+__getattr__, __dir__ = _attach(__name__, _MODULE_OF, _MODULES)

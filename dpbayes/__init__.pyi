@@ -1,3 +1,6 @@
+from dpbayes import figures as figures
+from dpbayes import laws as laws
+from dpbayes import tables as tables
 from dpbayes.accuracy import Crossover as Crossover
 from dpbayes.accuracy import RecordsNeeded as RecordsNeeded
 from dpbayes.accuracy import crossover as crossover

@@ -30,7 +30,7 @@ DIRECT = [Requirement(one) for extra in [PROJECT["dependencies"],
 LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
-    "_validate", "_values", "posteriors", "divergences", "sensitivity", "laws", "samplers",
+    "_lazy", "_validate", "_values", "posteriors", "divergences", "sensitivity", "laws", "samplers",
     "mechanisms", "figures", "accuracy",
     "auditing", "tables", "study", "record", "runner", "commands", "__main__",
 )  # fmt: skip

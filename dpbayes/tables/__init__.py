@@ -9,37 +9,45 @@ Published: `plan`, `account`, `table`, `release`, `shares`, `reading`,
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
+from dpbayes._lazy import attach as _attach
 
-_HOME = {
-    "answering": "Answering",
-    "attributes": "Bins Categories Cube",
-    "decision": (
-        "Allocation Decision Policy State allocation budget combine decide empty_state"
-    ),
-    "inference": (
-        "Blue Factor NotEstimableError blue cost_of_scales empty_factor sensitivity"
-    ),
-    "noise_law": "Interval NoiseLaw interval",
-    "opening": "create_account open_account",
-    "plan": "Plan read_plan",
-    "predicate": "Answer",
-    "reading": "NoiseAwarePosterior noise_aware",
-    "shares": "ShareReading Shares",
-    "table": "TableError count",
-    "units": "Unit",
+_MODULE_OF = {
+    "Answering": "answering",
+    "Bins": "attributes",
+    "Categories": "attributes",
+    "Cube": "attributes",
+    "Allocation": "decision",
+    "Decision": "decision",
+    "Policy": "decision",
+    "State": "decision",
+    "allocation": "decision",
+    "budget": "decision",
+    "combine": "decision",
+    "decide": "decision",
+    "empty_state": "decision",
+    "Blue": "inference",
+    "Factor": "inference",
+    "NotEstimableError": "inference",
+    "blue": "inference",
+    "cost_of_scales": "inference",
+    "empty_factor": "inference",
+    "sensitivity": "inference",
+    "Interval": "noise_law",
+    "NoiseLaw": "noise_law",
+    "interval": "noise_law",
+    "create_account": "opening",
+    "open_account": "opening",
+    "Plan": "plan",
+    "read_plan": "plan",
+    "Answer": "predicate",
+    "NoiseAwarePosterior": "reading",
+    "noise_aware": "reading",
+    "ShareReading": "shares",
+    "Shares": "shares",
+    "TableError": "table",
+    "count": "table",
+    "Unit": "units",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'dpbayes.tables' has no attribute {name!r}")
-    found: object = getattr(_import_module(f"dpbayes.tables.{_MODULE_OF[name]}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = _attach(__name__, _MODULE_OF)

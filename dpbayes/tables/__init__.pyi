@@ -1,0 +1,37 @@
+from dpbayes.tables.answering import Answering as Answering
+from dpbayes.tables.attributes import Bins as Bins
+from dpbayes.tables.attributes import Categories as Categories
+from dpbayes.tables.attributes import Cube as Cube
+from dpbayes.tables.decision import Allocation as Allocation
+from dpbayes.tables.decision import Decision as Decision
+from dpbayes.tables.decision import Policy as Policy
+from dpbayes.tables.decision import State as State
+from dpbayes.tables.decision import allocation as allocation
+from dpbayes.tables.decision import budget as budget
+from dpbayes.tables.decision import combine as combine
+from dpbayes.tables.decision import decide as decide
+from dpbayes.tables.decision import empty_state as empty_state
+from dpbayes.tables.inference import Blue as Blue
+from dpbayes.tables.inference import Factor as Factor
+from dpbayes.tables.inference import NotEstimableError as NotEstimableError
+from dpbayes.tables.inference import blue as blue
+from dpbayes.tables.inference import cost_of_scales as cost_of_scales
+from dpbayes.tables.inference import empty_factor as empty_factor
+from dpbayes.tables.inference import sensitivity as sensitivity
+from dpbayes.tables.noise_law import Interval as Interval
+from dpbayes.tables.noise_law import NoiseLaw as NoiseLaw
+from dpbayes.tables.noise_law import interval as interval
+from dpbayes.tables.opening import create_account as create_account
+from dpbayes.tables.opening import open_account as open_account
+from dpbayes.tables.plan import Plan as Plan
+from dpbayes.tables.plan import read_plan as read_plan
+from dpbayes.tables.predicate import Answer as Answer
+from dpbayes.tables.reading import NoiseAwarePosterior as NoiseAwarePosterior
+from dpbayes.tables.reading import noise_aware as noise_aware
+from dpbayes.tables.shares import ShareReading as ShareReading
+from dpbayes.tables.shares import Shares as Shares
+from dpbayes.tables.table import TableError as TableError
+from dpbayes.tables.table import count as count
+from dpbayes.tables.units import Unit as Unit
+
+__all__: list[str]
