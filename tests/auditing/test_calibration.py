@@ -20,11 +20,19 @@ from tests.mechanisms.cabinet import CABINET, Hasty, Truthful, changed
 )
 @pytest.mark.parametrize(
     ("nominal", "n", "prior", "target"),
-    [(1.0, 20, [1.0, 0.5], 0.3), (1.0, 20, [1.0, 1.0], 4.0),
-     # Where rounding once lifted the value that was reached.
-     (0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565),
-     (1.9954903538008626, 24, [0.1045506540862012, 13.092120649178165], 2.776693031570886)],
-)  # fmt: skip
+    [
+        (1.0, 20, [1.0, 0.5], 0.3),
+        (1.0, 20, [1.0, 1.0], 4.0),
+        # Where rounding once lifted the value that was reached.
+        (0.23679108665895826, 9, [0.1598169407022077] * 2, 5.2278015467886565),
+        (
+            1.9954903538008626,
+            24,
+            [0.1045506540862012, 13.092120649178165],
+            2.776693031570886,
+        ),
+    ],
+)
 def test_the_audited_value_is_the_target_and_never_above(
     name, nominal, n, prior, target, delta
 ):

@@ -101,14 +101,27 @@ def test_textbook_bounds():
     [
         (lambda: LossPair(np.zeros(2), np.zeros(3)), "one shape"),
         (lambda: composed_epsilon(PAIR, [1], 0.0), "delta must lie strictly"),
-        (lambda: composed_epsilon(PAIR, [0], 1e-6), "releases must be at least 1, got 0"),
-        (lambda: worst_pair(dp.audit(dp.mechanism("draft-laplace", 1.0), 5, [1, 1])), "infinite"),
-        (lambda: dominating_pair(dp.audit(dp.mechanism("geometric", 1.0), 3, [1, 1]), 10**12),
-         "points must be an integer of at most 1000000, got 10"),
-        (lambda: concentrated_rho([0.0], [0.5]), "log_q must be logarithms .* sum to 1, got"),
+        (
+            lambda: composed_epsilon(PAIR, [0], 1e-6),
+            "releases must be at least 1, got 0",
+        ),
+        (
+            lambda: worst_pair(dp.audit(dp.mechanism("draft-laplace", 1.0), 5, [1, 1])),
+            "infinite",
+        ),
+        (
+            lambda: dominating_pair(
+                dp.audit(dp.mechanism("geometric", 1.0), 3, [1, 1]), 10**12
+            ),
+            "points must be an integer of at most 1000000, got 10",
+        ),
+        (
+            lambda: concentrated_rho([0.0], [0.5]),
+            "log_q must be logarithms .* sum to 1, got",
+        ),
         (lambda: gaussian_mu([], []), "log_p must be logarithms of numbers"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_pair_and_no_delta_is_refused_by_name(call, words):
     with pytest.raises((TypeError, ValueError), match=words):
         call()
@@ -126,7 +139,7 @@ def test_the_library_that_composes_is_named_where_it_is_missing(monkeypatch):
 # -----------------------------------------------------------------------------------
 
 
-def test_rho_of_pure_privacy_is_sharper_than_that_of_opendp_and_that_of_the_gaussian_its_own():
+def test_rho_of_pure_privacy_is_sharper_than_opendps_and_the_gaussian_has_its_own():
     opendp.enable_features("contrib")
     space = opendp.atom_domain(T=int), opendp.absolute_distance(T=int)
     laplace = opendp.m.make_laplace(*space, scale=2.0)

@@ -226,11 +226,14 @@ def test_noise_that_lands_outside_agrees_with_every_pair_of_laws(name, projectio
 @pytest.mark.parametrize(
     ("name", "k", "n", "epsilon", "options"),
     [
-        ("lattice", 3, 1000, 1.0, {}), ("lattice", 3, 100, 0.05, {}), ("lattice", 4, 30, 0.1, {}),
-        ("discrete-gaussian", 3, 100, 0.05, {}), ("lattice", 25, 1, 1.0, {}),
+        ("lattice", 3, 1000, 1.0, {}),
+        ("lattice", 3, 100, 0.05, {}),
+        ("lattice", 4, 30, 0.1, {}),
+        ("discrete-gaussian", 3, 100, 0.05, {}),
+        ("lattice", 25, 1, 1.0, {}),
         ("lattice", 4, 30, 1.0, {"projection": "l1"}),
     ],
-)  # fmt: skip
+)
 def test_what_takes_too_long_is_refused_at_once_and_what_fits_is_named(
     name, k, n, epsilon, options
 ):
@@ -253,11 +256,16 @@ def test_what_takes_too_long_is_refused_at_once_and_what_fits_is_named(
 @pytest.mark.parametrize(
     ("name", "k", "n", "epsilon"),
     [
-        ("lattice", 3, 100, 1.0), ("lattice", 4, 30, 1.0), ("lattice", 4, 12, 0.3),
-        ("lattice", 3, 60, 0.3), ("discrete-gaussian", 3, 100, 1.0),
-        ("discrete-gaussian", 4, 30, 1.0), ("lattice", 10, 3, 1.0), ("lattice", 3, 103, 5.0),
+        ("lattice", 3, 100, 1.0),
+        ("lattice", 4, 30, 1.0),
+        ("lattice", 4, 12, 0.3),
+        ("lattice", 3, 60, 0.3),
+        ("discrete-gaussian", 3, 100, 1.0),
+        ("discrete-gaussian", 4, 30, 1.0),
+        ("lattice", 10, 3, 1.0),
+        ("lattice", 3, 103, 5.0),
     ],
-)  # fmt: skip
+)
 def test_the_sizes_of_the_docstring_take_ten_seconds(name, k, n, epsilon):
     begun = time.process_time()
     result = dp.audit(dp.mechanism(name, epsilon), n, [1.0] * k)

@@ -12,9 +12,16 @@ from tests.mechanisms.definitions import made, masses
 from tests.reference.laws import Reference, histograms
 
 NAMES = (
-    "expMech", "expMech-local", "expMech-smooth", "expMech-delta", "lapMech", "ilapMech",
-    "ilapMech, nearest", "geometric", "lattice",
-)  # fmt: skip
+    "expMech",
+    "expMech-local",
+    "expMech-smooth",
+    "expMech-delta",
+    "lapMech",
+    "ilapMech",
+    "ilapMech, nearest",
+    "geometric",
+    "lattice",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -219,8 +219,13 @@ def test_common_random_numbers_tell_close_means_apart():
 
 
 def test_an_order_needs_more_than_the_error():
-    cases = [(1e-3, 9e-4, "listed", 1), (-1e-3, 1e-3, "series", 0), (-1e-3, 2.6e-4, "drawn", 0),
-             (-1e-3, 2.4e-4, "drawn", -1), (0.0, 0.0, "listed", 0)]  # fmt: skip
+    cases = [
+        (1e-3, 9e-4, "listed", 1),
+        (-1e-3, 1e-3, "series", 0),
+        (-1e-3, 2.6e-4, "drawn", 0),
+        (-1e-3, 2.4e-4, "drawn", -1),
+        (0.0, 0.0, "listed", 0),
+    ]
     for value, error, how, sign in cases:
         drawn = how == "drawn"
         one = Estimate.drawn(value, error) if drawn else Estimate(value, error, how)

@@ -84,9 +84,12 @@ def test_normaliser_and_tail_against_the_sum_over_sizes(k, epsilon):
 
 @pytest.mark.parametrize(
     ("noise", "wider"),
-    [(LatticeNoise(5, 1.5), LatticeNoise(5, 1.35)), (LatticeNoise(2, 1.0), LatticeNoise(2, 0.9)),
-     *zip(NOISES, WIDER, strict=True)],
-)  # fmt: skip
+    [
+        (LatticeNoise(5, 1.5), LatticeNoise(5, 1.35)),
+        (LatticeNoise(2, 1.0), LatticeNoise(2, 0.9)),
+        *zip(NOISES, WIDER, strict=True),
+    ],
+)
 def test_draws_have_the_law_and_not_one_a_tenth_wider(noise, wider):
     drawn = noise.draw(np.random.default_rng(5), 60_000)
     assert not drawn.sum(axis=1).any()
@@ -215,11 +218,14 @@ def test_a_mean_that_nothing_clamps_is_that_of_the_list(noise, metric):
 @pytest.mark.parametrize(
     ("counts", "noise", "how"),
     [
-        ([4, 20, 30], LatticeNoise(3, 1.0), "drawn"), ([9, 20, 30], GaussianNoise(3, 9.0), "drawn"),
-        ([6, 6, 7, 50], LatticeNoise(4, 1.5), "drawn"), ([0, 3, 9], LatticeNoise(3, 0.3), "drawn"),
-        ([23, 40, 60], LatticeNoise(3, 1.0), "series"), ([5] * 3, GaussianNoise(3, 0.4), "series"),
+        ([4, 20, 30], LatticeNoise(3, 1.0), "drawn"),
+        ([9, 20, 30], GaussianNoise(3, 9.0), "drawn"),
+        ([6, 6, 7, 50], LatticeNoise(4, 1.5), "drawn"),
+        ([0, 3, 9], LatticeNoise(3, 0.3), "drawn"),
+        ([23, 40, 60], LatticeNoise(3, 1.0), "series"),
+        ([5] * 3, GaussianNoise(3, 0.4), "series"),
     ],
-)  # fmt: skip
+)
 def test_what_is_clamped_is_drawn_and_a_little_is_halved(
     counts, noise, how, projection
 ):

@@ -295,9 +295,10 @@ def test_four_categories_are_a_series_without_excess_and_drawn_with_it(
     [
         ((500, 300, 200, 0, 0), 0.5, "drawn"),
         # Outputs with a little more of everything are far closer than one record is.
-        ((500_000, 200_000, 200_000, 100_000), 0.1, "series"), ((50_000,) * 20, 0.5, "series"),
+        ((500_000, 200_000, 200_000, 100_000), 0.1, "series"),
+        ((50_000,) * 20, 0.5, "series"),
     ],
-)  # fmt: skip
+)
 def test_stated_errors_hold_at_many_records(counts, epsilon, how):
     law = dp.mechanism("ilapMech", epsilon).law(counts, [1.0] * len(counts))
     mean = law.mean_distance()

@@ -32,39 +32,58 @@ LAWS = {
     "below 1": (lambda b: below(b, 1), 1, lambda value: 1.0, 1e-9),
     **{
         f"coin {gamma}": (
-            lambda b, g=gamma: samplers.bernoulli_exp(b, g), 14,
-            lambda heads, g=gamma: math.exp(-g) if heads else -math.expm1(-g), 0.05,
+            lambda b, g=gamma: samplers.bernoulli_exp(b, g),
+            14,
+            lambda heads, g=gamma: math.exp(-g) if heads else -math.expm1(-g),
+            0.05,
         )
         for gamma in (Fraction(0), Fraction(1, 4), Fraction(1), Fraction(3, 2))
     },
     **{
         f"geometric {rate}": (
-            lambda b, r=rate: samplers.geometric(b, r), 15,
-            lambda g, r=rate: -math.expm1(-r) * math.exp(-r * g), 0.25,
+            lambda b, r=rate: samplers.geometric(b, r),
+            15,
+            lambda g, r=rate: -math.expm1(-r) * math.exp(-r * g),
+            0.25,
         )
         for rate in (Fraction(1), Fraction(2), Fraction(3, 2))
     },
     "two-sided": (
-        lambda b: samplers.two_sided_geometric(b, Fraction(1)), 16,
-        lambda z: (1 - Q) / (1 + Q) * Q ** abs(z), 0.35,
+        lambda b: samplers.two_sided_geometric(b, Fraction(1)),
+        16,
+        lambda z: (1 - Q) / (1 + Q) * Q ** abs(z),
+        0.35,
     ),
     "floored": (
-        lambda b: samplers.floored_laplace(b, Fraction(1)), 16,
-        lambda t: float(laplace_step_probability(t, 1.0, 1.0)), 0.35,
+        lambda b: samplers.floored_laplace(b, Fraction(1)),
+        16,
+        lambda t: float(laplace_step_probability(t, 1.0, 1.0)),
+        0.35,
     ),
     "rounded": (
-        lambda b: samplers.rounded_laplace(b, Fraction(1)), 16,
-        lambda t: 1 - HALF if t == 0 else HALF * (1 - HALF**2) * HALF ** (2 * abs(t) - 2) / 2, 0.5,
+        lambda b: samplers.rounded_laplace(b, Fraction(1)),
+        16,
+        lambda t: (
+            1 - HALF if t == 0 else HALF * (1 - HALF**2) * HALF ** (2 * abs(t) - 2) / 2
+        ),
+        0.5,
     ),
     "lattice": (
-        lambda b: samplers.lattice_by_coins(b, 2, Fraction(4))[0], 14,
-        lambda z: math.tanh(2) * math.exp(-4 * abs(z)), 0.6,
+        lambda b: samplers.lattice_by_coins(b, 2, Fraction(4))[0],
+        14,
+        lambda z: math.tanh(2) * math.exp(-4 * abs(z)),
+        0.6,
     ),
     **{
-        f"Gaussian {v}": (lambda b, v=v: samplers.discrete_gaussian(b, v), 15, gaussian(v), 0.75)
+        f"Gaussian {v}": (
+            lambda b, v=v: samplers.discrete_gaussian(b, v),
+            15,
+            gaussian(v),
+            0.75,
+        )
         for v in (Fraction(1, 4), Fraction(5, 2))
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -80,16 +99,23 @@ def test_all_strings_of_bits_enclose_the_law(name):
 
 DRAWN = {
     "geometric": (
-        samplers.geometric, lambda t, rate: (1 - np.exp(-rate)) * np.exp(-rate * t),
+        samplers.geometric,
+        lambda t, rate: (1 - np.exp(-rate)) * np.exp(-rate * t),
     ),
     "two-sided": (
-        samplers.two_sided_geometric, lambda t, r: np.tanh(r / 2) * np.exp(-r * np.abs(t)),
+        samplers.two_sided_geometric,
+        lambda t, r: np.tanh(r / 2) * np.exp(-r * np.abs(t)),
     ),
-    "floored": (samplers.floored_laplace, lambda t, rate: laplace_step_probability(t, rate, 1.0)),
+    "floored": (
+        samplers.floored_laplace,
+        lambda t, rate: laplace_step_probability(t, rate, 1.0),
+    ),
     "Gaussian": (
         lambda b, rate: samplers.discrete_gaussian(b, 1 / rate),
-        lambda t, rate: np.exp(-0.5 * rate * t.astype(float) ** 2)
-        / np.exp(-0.5 * rate * np.arange(-99, 100.0) ** 2).sum(),
+        lambda t, rate: (
+            np.exp(-0.5 * rate * t.astype(float) ** 2)
+            / np.exp(-0.5 * rate * np.arange(-99, 100.0) ** 2).sum()
+        ),
     ),
     "lattice": (
         lambda b, rate: samplers.lattice_by_coins(b, 3, rate),
@@ -99,7 +125,7 @@ DRAWN = {
         lambda b, rate: samplers.sum_zero_gaussian(b, 3, 1 / rate),
         lambda z, rate: np.exp(log_mass(GaussianNoise(3, 1 / rate), z)),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.slow

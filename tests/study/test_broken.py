@@ -45,7 +45,7 @@ def test_law_of_the_best_draw_against_all_combinations():
 
 
 @pytest.mark.slow
-def test_choosing_gamma_after_seeing_the_data_gives_neighbours_away_when_gamma_is_published():
+def test_gamma_chosen_after_seeing_the_data_gives_neighbours_away_when_published():
     n, prior = 40, [1.0, 1.0]
     candidates = gammas(n, prior)
     chosen = ChosenAfterwards(1.0, candidates)

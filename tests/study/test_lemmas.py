@@ -34,9 +34,12 @@ def test_scores_list_every_output_once() -> None:
 
 
 cases = st.tuples(
-    st.integers(1, 12), st.floats(0.0, 1.0), st.floats(1e-4, 20.0), st.floats(0.05, 20.0),
+    st.integers(1, 12),
+    st.floats(0.0, 1.0),
+    st.floats(1e-4, 20.0),
+    st.floats(0.05, 20.0),
     st.floats(1e-10, 0.4),
-)  # fmt: skip
+)
 
 
 @pytest.mark.slow

@@ -99,8 +99,18 @@ def test_at_the_kink_both_ways_to_the_sensitivity_meet() -> None:
 
 
 # Records and -log10 delta from so many categories on; eight records from EIGHT_FROM on.
-FEW = {4: (140, 5), 5: (80, 5), 6: (44, 4), 7: (30, 3), 8: (24, 3), 9: (22, 3), 10: (20, 3),
-       11: (18, 3), 12: (16, 3), 14: (14, 3)}  # fmt: skip
+FEW = {
+    4: (140, 5),
+    5: (80, 5),
+    6: (44, 4),
+    7: (30, 3),
+    8: (24, 3),
+    9: (22, 3),
+    10: (20, 3),
+    11: (18, 3),
+    12: (16, 3),
+    14: (14, 3),
+}
 EIGHT_FROM = 25
 
 
@@ -160,9 +170,7 @@ class EightRecords:
         return excess, np.log(-np.expm1(-excess)) - one - log_delta
 
 
-def test_eight_records_break_the_promise_from_twenty_five_to_a_thousand_categories() -> (
-    None
-):
+def test_eight_records_break_the_promise_from_25_to_a_thousand_categories() -> None:
     limit = EightRecords()
     found = [limit.bound(k) for k in range(EIGHT_FROM, 1001)]
     assert min(excess for excess, _ in found) > 0.05
