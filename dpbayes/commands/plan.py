@@ -13,6 +13,7 @@ from typing import Any
 import dpbayes as dp
 from dpbayes.commands.waiting import waiting
 from dpbayes.tables.analysis import COUNT, DOUBT, ERROR, SHAPES, bounded_analysis
+from dpbayes.tables.forecast import HARDLY, records_for
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
 from dpbayes.tables.plan import Plan, read_plan
@@ -66,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(counts_text(found[COUNT])))
         print("\n".join(doubt_text(found[DOUBT], len(plan.labels))))
         print(f"distance   {error(found[ERROR], records, len(plan.labels))}")
+    if hardly := hardly_wider(plan):
+        print(hardly)
     if plan.mechanism == "lattice":
         print(needed(plan))
     return 0 if enough else 1
@@ -153,6 +156,19 @@ def error(part: Mapping[str, Any], records: int, k: int) -> str:
         f"{even} mean Hellinger distance of all {k} shares together for balanced"
         f" counts of {counted(records, 'record')}, {halving} where each category is"
         " half the one before"
+    )
+
+
+def hardly_wider(plan: Plan) -> str:
+    """Return how many records make the noise matter little, "" where no law tells."""
+    k = len(plan.labels)
+    try:
+        records = records_for(planned_mechanism(plan), 1.0 / k, k, HARDLY)
+    except ValueError:
+        return ""
+    return (
+        f"records    from about {records:,} on the interval of a share of 1/{k} is at"
+        f" most {HARDLY:.0%} wider than without noise"
     )
 
 

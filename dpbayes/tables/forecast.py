@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -134,6 +135,30 @@ def count_error(
     true, noisy = (np.stack([1.0 + c, 1.0 + n - c], axis=-1) for c in (x[[i]], seen))
     distance = float(error.weights @ hellinger(true, noisy))
     return CountError(count, n, within, wider, width, distance, inside, confidence)
+
+
+def records_for(mechanism: Mechanism, share: float, k: int, wider: float = 0.1) -> int:
+    """Return from how many records on the noise makes an interval hardly wider.
+
+    The noise-aware interval of a `share` in (0, 1) of k categories is then about
+    (1 + `wider`) times as wide as without noise. Sampling gives the count the variance
+    n share (1 - share), the noise adds its own, v, and n solves
+    (1 + wider)^2 = 1 + v / (n share (1 - share)). Raises ValueError for a mechanism
+    whose noise is not that of single counts.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> records_for(mechanism("lattice", 1.0), 0.25, 4)
+    103
+    """
+    p = check.open_unit("share", share)
+    target = check.positive("wider", wider)
+    noise = count_noise_of(mechanism, k)
+    if noise is None:
+        raise ValueError(
+            f"mechanism must add noise to the counts, got {mechanism.name}"
+        )
+    variance = noise.law(frozenset({0})).variance
+    return math.ceil(variance / (p * (1.0 - p) * ((1.0 + target) ** 2 - 1.0)))
 
 
 Readings = Callable[[int], ShareReading]

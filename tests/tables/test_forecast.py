@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 import dpbayes as dp
 from dpbayes.mechanisms.geometric import IndependentNoise
-from dpbayes.tables.forecast import CountError, count_error
+from dpbayes.tables.forecast import CountError, count_error, records_for
 from dpbayes.tables.shares import Shares
 
 DRAWS = 20_000
@@ -83,3 +83,15 @@ def test_words():
         count_error(dp.mechanism("lattice", 1.0), [3, 4], 2)
     with pytest.raises(ValueError, match="at least one record"):
         count_error(dp.mechanism("lattice", 1.0), [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k", "wider"), [(1.0, 4, 0.1), (0.3, 12, 0.1), (1.0, 50, 0.1)]
+)
+def test_so_many_records_make_the_interval_so_much_wider(epsilon, k, wider):
+    chosen = dp.mechanism("lattice", epsilon)
+    n = records_for(chosen, 1.0 / k, k, wider)
+    found = count_error(chosen, dp.split(n, np.full(k, 1.0 / k)))
+    assert found.wider == pytest.approx(wider, rel=0.2)
+    with pytest.raises(ValueError, match="mechanism must add noise"):
+        records_for(dp.mechanism("expMech", 1.0), 0.5, 2)
