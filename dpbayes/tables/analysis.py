@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from fractions import Fraction
@@ -151,11 +151,13 @@ def _shares(private: Release) -> dict[str, Any]:
     read = list(private.shares().each) if private.prior_stated else free
     pairs = list(zip(read, free, strict=True))
     found = _intervals(read)
-    found["doubts"] = [one.doubt(other, LEVEL) for one, other in pairs]
+    found["doubts"] = _doubts(pairs)
     k = private.prior.size
     found["on_average"] = count_noise_of(private.mechanism, k) is None
     if private.prior_stated:
-        found["intervals_without_prior"] = [one.interval(LEVEL) for one in free]
+        found["intervals_without_prior"] = _of_each(
+            free, lambda one: one.interval(LEVEL)
+        )
     return found
 
 
@@ -174,9 +176,28 @@ def _within(private: Release, cells: list[list[str]]) -> dict[str, Any]:
 def _intervals(read: list[ShareReading]) -> dict[str, Any]:
     return {
         "shares": [one.estimate for one in read],
-        "intervals": [one.interval(LEVEL) for one in read],
-        "table_intervals": [one.table_interval(LEVEL) for one in read],
+        "intervals": _of_each(read, lambda one: one.interval(LEVEL)),
+        "table_intervals": _of_each(read, lambda one: one.table_interval(LEVEL)),
     }
+
+
+def _of_each(read: Sequence[Any], compute: Callable[[Any], Any]) -> list[Any]:
+    """Return what is computed from each reading; where two are one object, once."""
+    kept: dict[int, Any] = {}
+    for one in read:
+        if id(one) not in kept:
+            kept[id(one)] = compute(one)
+    return [kept[id(one)] for one in read]
+
+
+def _doubts(pairs: Sequence[tuple[ShareReading, ShareReading]]) -> list[str]:
+    """Return why each reading is doubted beside the one without a stated prior."""
+    kept: dict[tuple[int, int], str] = {}
+    for one, other in pairs:
+        key = id(one), id(other)
+        if key not in kept:
+            kept[key] = one.doubt(other, LEVEL)
+    return [kept[id(one), id(other)] for one, other in pairs]
 
 
 def _doubt(
@@ -191,7 +212,9 @@ def _doubt(
         noisy = counts if noise is None else counts[: noise.noisy]
         stated = request.get("design_effect", 1.0), request.get("prior_stated", False)
         private = Release(chosen, prior, int(counts.sum()), noisy, counts, *stated)
-        doubts = _shares(private)["doubts"]
+        free = list(replace(private, prior_stated=False).shares().each)
+        read = list(private.shares().each) if private.prior_stated else free
+        doubts = _doubts(list(zip(read, free, strict=True)))
         found[shape] = {why: doubts.count(why) for why in (NOISE, PRIOR)}
     return found
 
