@@ -47,6 +47,25 @@ def without_roles(text: str) -> str:
     return _ROLE.sub(r"\1", text)
 
 
+def apart(first: float, second: float, form: str = ".3g") -> tuple[str, str]:
+    """Return two numbers as text, with as many digits as tell them apart.
+
+    `form` is ``.3g``, ``.4f`` or another precision with f or g, which is the least.
+    Numbers that agree to twelve digits are the same text: a tie.
+
+    >>> apart(0.25, 0.5), apart(0.00011412, 0.00011436)
+    (('0.25', '0.5'), ('0.0001141', '0.0001144'))
+    """
+    least, kind = int(form[1:-1]), form[-1]
+    for digits in range(least, 13):
+        texts = f"{first:.{digits}{kind}}", f"{second:.{digits}{kind}}"
+        if texts[0] != texts[1]:
+            break
+    else:
+        texts = f"{first:.{least}{kind}}", f"{second:.{least}{kind}}"
+    return texts
+
+
 def formatted(value: float, form: str) -> str:
     """Return a number as a page shows it; what is rounded up or down has twelve digits
     before.
