@@ -41,11 +41,11 @@ from typing import Any
 import numpy as np
 
 from dpbayes import _validate
-from dpbayes.figures.typeset import cell, formatted, typeset, without_roles
+from dpbayes._tabulated import as_markdown, columns_of, formats, headings
+from dpbayes.figures.typeset import typeset, without_roles
 
 PROVENANCE = "provenance.json"
 NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
-SHOWN_ROWS = 12
 NO_LONGER = "No longer so with these parameters:"
 
 
@@ -82,7 +82,7 @@ def session(name: str | None) -> None:
     """Begin a session of one's own in which the notebook is called so, if no cell says
     otherwise.
     """
-    from dpbayes.runner.session import place
+    from dpbayes.notebooks.session import place
 
     _runs[:] = [_Run(name, place(name), own=True)] if name else []
 
@@ -100,8 +100,8 @@ def here(name: str) -> None:
     ValueError, which says what is allowed; so does a parameter that papermill added and
     no cell declares.
     """
-    from dpbayes.runner import provenance
-    from dpbayes.runner.session import checked, place
+    from dpbayes.notebooks import provenance
+    from dpbayes.notebooks.session import checked, place
 
     if not re.fullmatch(rf"{NAME.pattern}(/{NAME.pattern})*", name):
         raise ValueError(
@@ -166,13 +166,13 @@ def table(
     ``tab-stem-name``. `errors` has the standard errors of columns that were drawn, one
     for all rows or one a row.
     """
-    columns = _columns(name, data)
+    columns = columns_of(name, data)
     if unknown := [label for label in errors or {} if label not in columns]:
         raise ValueError(
             f"errors of {name!r} name {unknown[0]!r}, which is no column of it"
         )
-    heads = _headings(name, columns, headers)
-    forms = _formats(name, columns, heads, format)
+    heads = headings(name, columns, headers)
+    forms = formats(name, columns, heads, format)
     rows = list(zip(*columns.values(), strict=True))
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([[*columns], *rows])
@@ -180,17 +180,7 @@ def table(
     _save(f"{name}.csv", stream.getvalue().encode())
     if errors:
         _keep_errors({f"{name}.{label}": one for label, one in errors.items()})
-    cells = [
-        [
-            _in_table(one, forms.get(label, ""))
-            for one in list(columns[label])[:SHOWN_ROWS]
-        ]
-        for label in heads
-    ]
-    lines = [[*heads.values()], ["--:"] * len(heads), *zip(*cells, strict=True)]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    if len(rows) > SHOWN_ROWS:
-        text += f"\n\n… and {len(rows) - SHOWN_ROWS} more rows"
+    text = as_markdown(columns, heads, forms)
     words = typeset(caption)
     known: dict[str, Any] = {"table": name}
     if words:
@@ -366,75 +356,6 @@ def _setting(name: str, given: str) -> str:
             f"given must be the setting of {name!r} in words, got {given!r}"
         )
     return typeset(given)
-
-
-def _columns(name: str, data: Any) -> dict[str, Sequence[Any]]:
-    """Return the columns of a DataFrame or a mapping, which are of one length."""
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        data = {str(label): data[label].tolist() for label in data.columns}
-    if not isinstance(data, Mapping) or not data:
-        raise TypeError(f"table {name!r} must be a DataFrame or columns, got {data!r}")
-    lengths = {label: len(values) for label, values in data.items()}
-    if len({*lengths.values()}) != 1:
-        raise ValueError(f"the columns of {name!r} must have one length, got {lengths}")
-    # An estimate is written as its number; what it says of its error belongs to people.
-    return {
-        label: [float(one) if isinstance(one, float) else one for one in values]
-        for label, values in data.items()
-    }
-
-
-def _headings(
-    name: str,
-    columns: Mapping[str, Any],
-    headers: Mapping[str, str] | Sequence[str],
-) -> dict[str, str]:
-    """Return the headings of the columns that are shown, in order."""
-    if isinstance(headers, Mapping):
-        _known(f"headers of {name!r}", headers, columns)
-        return dict(headers)
-    if headers and len(headers) != len(columns):
-        raise ValueError(
-            f"headers of {name!r} must be {len(columns)}, one a column, got {headers!r}"
-        )
-    return dict(zip(columns, headers or columns, strict=True))
-
-
-def _formats(
-    name: str, columns: Mapping[str, Any], shown: Mapping[str, str], form: Any
-) -> dict[str, str]:
-    """Return the format of each column that has one."""
-    if isinstance(form, str):
-        form = dict.fromkeys(shown, form)
-    elif not isinstance(form, Mapping):
-        if len(form) != len(shown):
-            raise ValueError(
-                f"format of {name!r} must be {len(shown)}, one a column, got {form!r}"
-            )
-        form = dict(zip(shown, form, strict=True))
-    _known(f"format of {name!r}", form, columns)
-    for one in {*form.values()} - {"s"}:
-        try:
-            formatted(1, one)
-        except (ValueError, TypeError) as error:
-            allowed = "a format of numbers, such as .3g, or s"
-            raise ValueError(
-                f"format of {name!r} must be {allowed}, got {one!r}"
-            ) from error
-    return {label: one for label, one in form.items() if one}
-
-
-def _known(what: str, given: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-    if unknown := [label for label in given if label not in columns]:
-        raise ValueError(
-            f"{what} names {unknown[0]!r}; the columns are {', '.join(columns)}"
-        )
-
-
-def _in_table(value: Any, form: str) -> str:
-    """Return a value as a table shows it: six digits where no format is given."""
-    short = f"{value:.6g}" if isinstance(value, float) and not form else str(value)
-    return cell(short, form).replace("|", "\\|")
 
 
 def _with_words(svg: bytes, title: str, spoken: str) -> bytes:

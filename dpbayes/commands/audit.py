@@ -10,7 +10,7 @@ import contextlib
 
 import dpbayes as dp
 from dpbayes.mechanisms import REGISTRY
-from dpbayes.runner.notebooks import Parameter, from_words
+from dpbayes.notebooks.parameters import Parameter, from_words
 
 
 def listed_options() -> str:

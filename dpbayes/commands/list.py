@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dpbayes.runner import notebooks
+from dpbayes.notebooks import parameters as notebooks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

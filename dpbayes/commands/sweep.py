@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from dpbayes.commands import Refused
-from dpbayes.runner import notebooks
+from dpbayes.notebooks import parameters as notebooks
 from dpbayes.runner.sweep import grid, sweep
 
 

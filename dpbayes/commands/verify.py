@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpbayes.commands import Refused
 from dpbayes.runner import verify
-from dpbayes.runner.notebooks import CARRIED, all_notebooks, declared, folder, load
+from dpbayes.notebooks.parameters import CARRIED, all_notebooks, declared, folder, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

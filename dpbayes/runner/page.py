@@ -19,7 +19,7 @@ from typing import Any
 from dpbayes.figures.typeset import typeset
 from dpbayes.record import read_json
 from dpbayes.runner import run
-from dpbayes.runner.notebooks import (
+from dpbayes.notebooks.parameters import (
     CARRIED,
     Parameter,
     chosen,

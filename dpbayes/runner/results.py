@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
-from dpbayes.runner import provenance
+from dpbayes.notebooks import provenance
 
 
 @contextlib.contextmanager

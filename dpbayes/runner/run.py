@@ -21,7 +21,7 @@ from typing import Any
 import dpbayes
 from dpbayes import record
 from dpbayes.record import json_bytes, read_json, write_atomically
-from dpbayes.runner.notebooks import declared, load
+from dpbayes.notebooks.parameters import declared, load
 
 HEAVY = (
     "from matplotlib.backends import backend_agg, backend_svg;"

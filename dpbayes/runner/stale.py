@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dpbayes
-from dpbayes.runner.provenance import PACKAGE, versions
+from dpbayes.notebooks.provenance import PACKAGE, versions
 
 OWN = PACKAGE.name
 # These take part in every run.

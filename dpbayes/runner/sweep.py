@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.record import read_json, write_atomically
-from dpbayes.runner.notebooks import chosen, from_words, load
+from dpbayes.notebooks.parameters import chosen, from_words, load
 from dpbayes.runner.results import kept, only_one, publish, stages
 from dpbayes.runner.run import Done, Order, run_all, run_one
 from dpbayes.runner.stale import Sources, reason

@@ -18,7 +18,7 @@ import yaml
 
 import dpbayes as dp
 from dpbayes import tables
-from dpbayes.runner.notebooks import all_notebooks, declared, load
+from dpbayes.notebooks.parameters import all_notebooks, declared, load
 
 ROOT = Path(__file__).parents[2]
 BOOK, README = ROOT / "book", ROOT / "README.md"

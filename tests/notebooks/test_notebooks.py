@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpbayes.runner.notebooks import all_notebooks, chosen, declared, load, tags
+from dpbayes.notebooks.parameters import all_notebooks, chosen, declared, load, tags
 from dpbayes.runner.page import LINK, proposed
 from dpbayes.runner.run import Order, run_one
 from tools.strip import stripped

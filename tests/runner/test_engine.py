@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from dpbayes import record
 from dpbayes.record import PROVENANCE
 from dpbayes.runner.engine import NAME, InProcess
-from dpbayes.runner.notebooks import all_notebooks, chosen, load
+from dpbayes.notebooks.parameters import all_notebooks, chosen, load
 from dpbayes.runner.results import publish
 from dpbayes.runner.run import Order, run_one
 from dpbayes.runner.verify import recorded

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpbayes.runner import page as pages
-from dpbayes.runner.notebooks import declared, load
+from dpbayes.notebooks.parameters import declared, load
 from dpbayes.runner.page import page, plain_markdown, rerun_page
 from dpbayes.runner.results import publish
 from dpbayes.runner.run import Order, run_one

@@ -14,7 +14,7 @@ import pytest
 
 import dpbayes
 from dpbayes.record import PROVENANCE
-from dpbayes.runner.notebooks import load
+from dpbayes.notebooks.parameters import load
 from dpbayes.runner.page import page
 from dpbayes.runner.results import kept, publish
 from dpbayes.runner.run import Done, Order, run_all, run_one

@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from dpbayes import record
 from dpbayes.record import PROVENANCE
-from dpbayes.runner import provenance, session
+from dpbayes.notebooks import provenance, session
 
 DECLARED = """n: int = 30  # records, at least 20
 epsilon: float = 1.0  # privacy parameter, in

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpbayes.runner.provenance import PACKAGE
+from dpbayes.notebooks.provenance import PACKAGE
 from dpbayes.runner.stale import Key, Sources, reason
 from tests.tiny_notebooks import code, notebook
 

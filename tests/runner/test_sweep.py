@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbayes.runner.notebooks import find
+from dpbayes.notebooks.parameters import find
 from dpbayes.runner.sweep import grid, sweep
 from tests.tiny_notebooks import write_tiny
 

@@ -23,7 +23,7 @@ from docutils.parsers.rst import directives
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from dpbayes.runner.notebooks import load
+from dpbayes.notebooks.parameters import load
 from dpbayes.runner.page import told
 from dpbayes.runner.run import executed
 from dpbook.quotes import result_file, split

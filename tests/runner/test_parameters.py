@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dpbayes.runner.notebooks import chosen, declared, find, from_words, load
+from dpbayes.notebooks.parameters import chosen, declared, find, from_words, load
 from tests.tiny_notebooks import code, notebook, write_tiny
 
 CELL = """n: int = 100  # records, at least 1, at most 1e9

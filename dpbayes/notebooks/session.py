@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dpbayes.runner import notebooks
-from dpbayes.runner.notebooks import CARRIED, Parameter, declarations, load
+from dpbayes.notebooks import parameters
+from dpbayes.notebooks.parameters import CARRIED, Parameter, declarations, load
 
 INJECTED = "# Parameters"  # how papermill begins the cell it adds
 
@@ -42,7 +42,7 @@ def checked(name: str, space: MutableMapping[str, Any]) -> dict[str, Any]:
     known, injected = told(name)
     given = {key: space[key] for key in known if key in space}
     given |= {key: space.get(key) for key in injected}
-    values = notebooks.checked(name, known, given)
+    values = parameters.checked(name, known, given)
     space.update(values)
     return values
 

@@ -1,0 +1,1 @@
+"""Notebooks themselves: their files and declared parameters, sessions, provenance."""
