@@ -32,7 +32,8 @@ LOCK = (ROOT / "requirements.lock").read_text()
 ORDER = (
     "_lazy", "_validate", "_values", "posteriors", "divergences", "sensitivity", "laws", "samplers",
     "mechanisms", "figures", "accuracy",
-    "auditing", "tables", "study", "_tabulated", "notebooks", "record", "runner", "commands", "__main__",
+    "auditing", "tables", "study", "_tabulated", "notebooks", "record", "runner",
+    "commands", "__main__",
 )  # fmt: skip
 # What jupyter-book, myst-nb and the rest of the extra cannot do without.
 BROUGHT = {

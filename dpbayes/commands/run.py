@@ -13,9 +13,9 @@ import webbrowser
 from pathlib import Path
 
 from dpbayes.commands import Refused
+from dpbayes.notebooks.parameters import chosen, declared, find, from_words, load
 from dpbayes.record import write_atomically
 from dpbayes.runner import page
-from dpbayes.notebooks.parameters import chosen, declared, find, from_words, load
 from dpbayes.runner.results import claimed, publish, stages
 from dpbayes.runner.run import Order, run_one
 from dpbayes.runner.stale import Sources

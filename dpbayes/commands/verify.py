@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 from dpbayes.commands import Refused
-from dpbayes.runner import verify
 from dpbayes.notebooks.parameters import CARRIED, all_notebooks, declared, folder, load
+from dpbayes.runner import verify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from dpbayes.figures.typeset import typeset
-from dpbayes.record import read_json
-from dpbayes.runner import run
 from dpbayes.notebooks.parameters import (
     CARRIED,
     Parameter,
@@ -27,6 +25,8 @@ from dpbayes.notebooks.parameters import (
     load,
     tags,
 )
+from dpbayes.record import read_json
+from dpbayes.runner import run
 
 # A link of a notebook's text to a statement, to another notebook, or to a page.
 LINK = re.compile(r"\[([^\[\]]+)\]\((#[\w-]+|[\w./-]+\.(?:ipynb|md))\)")

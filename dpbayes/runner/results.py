@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
 from dpbayes.notebooks import provenance
+from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
 
 
 @contextlib.contextmanager

@@ -20,8 +20,8 @@ from typing import Any
 
 import dpbayes
 from dpbayes import record
-from dpbayes.record import json_bytes, read_json, write_atomically
 from dpbayes.notebooks.parameters import declared, load
+from dpbayes.record import json_bytes, read_json, write_atomically
 
 HEAVY = (
     "from matplotlib.backends import backend_agg, backend_svg;"

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpbayes.record import read_json, write_atomically
 from dpbayes.notebooks.parameters import chosen, from_words, load
+from dpbayes.record import read_json, write_atomically
 from dpbayes.runner.results import kept, only_one, publish, stages
 from dpbayes.runner.run import Done, Order, run_all, run_one
 from dpbayes.runner.stale import Sources, reason

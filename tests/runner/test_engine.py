@@ -14,9 +14,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from dpbayes import record
+from dpbayes.notebooks.parameters import all_notebooks, chosen, load
 from dpbayes.record import PROVENANCE
 from dpbayes.runner.engine import NAME, InProcess
-from dpbayes.notebooks.parameters import all_notebooks, chosen, load
 from dpbayes.runner.results import publish
 from dpbayes.runner.run import Order, run_one
 from dpbayes.runner.verify import recorded

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dpbayes.runner import page as pages
 from dpbayes.notebooks.parameters import declared, load
+from dpbayes.runner import page as pages
 from dpbayes.runner.page import page, plain_markdown, rerun_page
 from dpbayes.runner.results import publish
 from dpbayes.runner.run import Order, run_one

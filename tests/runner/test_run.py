@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import dpbayes
-from dpbayes.record import PROVENANCE
 from dpbayes.notebooks.parameters import load
+from dpbayes.record import PROVENANCE
 from dpbayes.runner.page import page
 from dpbayes.runner.results import kept, publish
 from dpbayes.runner.run import Done, Order, run_all, run_one

@@ -15,8 +15,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from dpbayes import record
-from dpbayes.record import PROVENANCE
 from dpbayes.notebooks import provenance, session
+from dpbayes.record import PROVENANCE
 
 DECLARED = """n: int = 30  # records, at least 20
 epsilon: float = 1.0  # privacy parameter, in

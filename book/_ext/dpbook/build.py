@@ -17,9 +17,9 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from dpbayes.notebooks.parameters import all_notebooks, chosen, find, load
 from dpbayes.record import json_bytes, read_json, write_atomically
 from dpbayes.runner import page, verify
-from dpbayes.notebooks.parameters import all_notebooks, chosen, find, load
 from dpbayes.runner.results import kept, only_one, publish, stages
 from dpbayes.runner.run import Order, executed, run_all
 from dpbayes.runner.stale import Sources, reason
