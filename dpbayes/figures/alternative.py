@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes.figures.typeset import typeset
@@ -181,9 +181,8 @@ def _points(name: str, x: Any, y: Any) -> str:
 
 def _reaches(axes: Axes, name: str, container: ErrorbarContainer) -> str:
     """Return the reach of bars beside the categories of a vertical axis."""
-    if not container.has_xerr or not isinstance(
-        axes.yaxis.major.formatter, FixedFormatter
-    ):
+    fixed = isinstance(axes.yaxis.get_major_locator(), FixedLocator)
+    if not container.has_xerr or not fixed:
         return ""
     labels = [text.get_text() for text in axes.get_yticklabels()]
     ends = [sorted(segment[:, 0]) for segment in container.lines[2][0].get_segments()]

@@ -266,14 +266,22 @@ def drawing(record: Mapping[str, Any]) -> str:
     }
     if not readings or len(record["labels"]) > 24:
         return ""
-    from dpbayes.figures._old_intervals import intervals
-    from dpbayes.figures._old_theme import svg_bytes
+    import matplotlib as mpl
 
-    with warnings.catch_warnings():
+    from dpbayes.figures.alternative import alternative_text
+    from dpbayes.figures.intervals import intervals
+    from dpbayes.figures.theme import legend, subplots, svg_bytes
+
+    # The caller's own style of drawing is left as it was.
+    with mpl.rc_context(), warnings.catch_warnings():
         # The letters stand in the picture as letters: it is the reader's fonts that
         # count.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure, alt = intervals(record["labels"], readings, "share of the category")
+        figure, axes = subplots(height=0.6 + 0.32 * len(record["labels"]))
+        intervals(axes, record["labels"], readings)
+        axes.set(xlabel="share of the category")
+        legend(figure)
+        alt = alternative_text(figure)
         svg = svg_bytes(figure, salt=record["request"]).decode()
     return (
         f'<svg role="img" aria-label="{html.escape(alt)}"'

@@ -222,7 +222,7 @@ def test_numbers_are_formatted() -> None:
 def test_a_drawing_takes_the_colours_of_the_page() -> None:
     svg = (
         '<?xml version="1.0"?><svg width="96pt" viewBox="0 0 96'
-        ' 60"><style>*{}</style><g id="figure_1"><g id="text_1"><g'
+        ' 60"><title>a</title><desc>b</desc><style>*{}</style><g id="figure_1"><g id="text_1"><g'
         ' transform="translate(1.23456 2) scale(0.11 -0.11)"><path id="a" d="M'
         ' 10.123456 0" style="fill: #000000"/><use xlink:href="#a"/></g></g><path'
         ' style="stroke: #1B6CA8; fill: #ffffff" clip-path="url(#p1)"/></g></svg>'
@@ -234,7 +234,8 @@ def test_a_drawing_takes_the_colours_of_the_page() -> None:
     assert "url(#d0-p1)" in shown
     assert "scale(0.11 -0.11)" in shown
     assert "color-mix(in srgb,#1b6ca8 var(--drawn-colour,100%),#fff)" in shown
-    assert "--least:96px" in shown  # 11 pixels of height by letters of 11 points
+    assert "aspect-ratio:96/60" in shown
+    assert "<title>" not in shown  # it would pop up under the mouse
     assert themed("#ffffff") == "var(--pst-color-background,#fff)"
     assert themed("#808080").startswith("color-mix(in srgb,currentColor 50%")
 

@@ -20,6 +20,8 @@ LETTERS = """() => [...document.querySelectorAll('svg.drawn')].filter(one => one
       .map(text => 100 * Number(/scale\\((0\\.\\d+)/.exec(text.getAttribute('transform'))[1]));
     return sizes.map(size => size * unit);
   })"""
+WIDEST = """() => Math.max(...[...document.querySelectorAll('svg.drawn')]
+  .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().right))"""
 CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
   const way = getComputedStyle(one).overflowX;
   return way !== 'visible' && one.clientWidth > 20 && one.scrollWidth > one.clientWidth + 2
@@ -106,9 +108,7 @@ def test_a_first_visit_is_light(visited: Visited) -> None:
 def test_letters_of_drawings_are_readable_on_a_phone(
     opened: Callable[..., Watched],
 ) -> None:
-    """A drawing that would be too small scrolls in its own box; its letters keep 11
-    pixels.
-    """
+    """A drawing is whole on a phone, and its letters are 11 pixels high."""
     window = opened(PHONE)
     drawn = [
         one
@@ -116,8 +116,10 @@ def test_letters_of_drawings_are_readable_on_a_phone(
         if 'class="drawn"' in (SITE / one).read_text("utf-8")
     ]
     for name in drawn[::5]:
-        heights = window.open(name).evaluate(LETTERS)
+        page = window.open(name)
+        heights = page.evaluate(LETTERS)
         assert heights, name
+        assert page.evaluate(WIDEST) <= PHONE, name
         assert min(heights) >= 10.9, name
 
 

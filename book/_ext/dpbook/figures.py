@@ -6,14 +6,13 @@ recorded, or with words of the page's own, and a link to its page. Without ``:na
 has no number there.
 
 Drawings are set into the page: black is the page's colour, other colours are lighter at
-night. One is as wide as the column, but not so narrow that letters are below 11 pixels:
-then its box scrolls.
+night. Each is whole on a phone and grows with the column; it is drawn so narrow that
+its letters are 11 pixels high there.
 """
 
 from __future__ import annotations
 
 import html
-import math
 import re
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,8 +27,6 @@ from dpbayes.runner.page import told
 from dpbayes.runner.run import executed
 from dpbook.quotes import result_file, split
 
-POINT = 4.0 / 3.0  # CSS pixels
-READABLE = 11.0  # CSS pixels, the least height of letters
 HEAD = re.compile(r"^.*?<svg\b[^>]*>", re.DOTALL)
 VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 DROPPED = re.compile(
@@ -42,12 +39,6 @@ NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
 MARKERS = re.compile(  # one look many times over
     r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*?'
     r' style="\1"/>)+'
-)
-LETTERS = re.compile(r'<g id="text_\d+">.*?\bscale\((0\.\d+) ', re.DOTALL)
-BOX = (
-    '<div class="drawn-box"><div class="drawn-scroll">{}</div><button type="button"'
-    ' class="drawn-open" aria-haspopup="dialog"><span aria-hidden="true">⤢</span> Full'
-    " size</button></div>\n"
 )
 
 
@@ -101,7 +92,7 @@ class InlineFigures(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **_: Any) -> None:
-        """Replace each picture by the element it holds, with a button."""
+        """Replace each picture by the element it holds."""
         for number, image in enumerate(list(self.document.findall(nodes.image))):
             file = Path(self.env.srcdir) / image["uri"].lstrip("/")
             sized = {"width", "height", "scale"} & set(image.attributes)
@@ -113,7 +104,7 @@ class InlineFigures(SphinxPostTransform):
             )
             if svg and '<g id="figure_1">' in svg:
                 drawn = inlined(svg, f"d{number}-", image.get("alt", ""))
-                image.replace_self(nodes.raw("", BOX.format(drawn), format="html"))
+                image.replace_self(nodes.raw("", f"{drawn}\n", format="html"))
 
 
 def inlined(svg: str, prefix: str, alt: str) -> str:
@@ -127,12 +118,7 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
     content = re.sub(r">\s+<", "><", content).strip()
     content = MARKERS.sub(styled_once, content)
-    # letters of s points are drawn by scale(s/100): as wide as makes the smallest ones
-    # readable
-    sizes = [100.0 * float(scale) for scale in LETTERS.findall(svg)] or [math.inf]
-    least = min(POINT * width, math.ceil(READABLE * width / min(sizes)))
-    size = f"--wide:{width * POINT:.0f}px;--least:{least:.0f}px"
-    size += f";--least-high:{least * height / width:.0f}px;aspect-ratio:{width:g}/{height:g}"
+    size = f"aspect-ratio:{width:g}/{height:g}"
     look = "fill:currentColor;stroke-linejoin:round;stroke-linecap:butt"
     return (
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
