@@ -112,6 +112,10 @@ class Odds:
     `answer` is the exponent of the odds between any two answers (or sets of answers) of
     one unit, `record` of those between two answers in one of its records, `presence`
     of those on whether it is in the table, None where the number of records is public.
+
+    >>> odds: Odds = Unit().odds(Fraction(1), "add-or-remove")
+    >>> odds.text(odds.presence), odds.text(odds.answer)
+    ('2.72', '7.39')
     """
 
     unit: Unit
