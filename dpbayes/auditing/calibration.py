@@ -52,7 +52,11 @@ def calibrate(
 
     For all count vectors x, x' of n records that differ by replacing one record, and
     every set S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta for this n
-    and prior, and for no other. Sizes are those of `audit`. Raises ValueError when no
+    and prior, and for no other. A `release` with the mechanism does not promise that:
+    its promise is what is proved in exact numbers for every n and prior, here of the
+    larger nominal epsilon, while an audit is a computation in floating point for one n
+    and prior. So `guarantee` states more than the target, and a mechanism of which
+    nothing is proved, such as expMech-local, is refused after calibration, too. Sizes are those of `audit`. Raises ValueError when no
     nominal value near the target does.
 
     >>> from dpbayes.mechanisms import mechanism

@@ -50,6 +50,7 @@ class Estimate(float):
         standard_error: float = 0.0,
         confidence: float = 1.0,
     ) -> Estimate:
+        """Make a float that keeps its error and how it was found."""
         number = super().__new__(cls, value)
         number.error, number.how = float(error), how
         number.standard_error = float(standard_error)

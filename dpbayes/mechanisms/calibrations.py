@@ -107,6 +107,9 @@ class Calibration:
 
     @property
     def factor(self) -> float:
+        """The factor before S in the exponent, positive: 2 unless a calibration says
+        otherwise.
+        """
         return 2.0
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
@@ -147,9 +150,13 @@ class GlobalCalibration(Calibration):
     shrinks: ClassVar[bool] = False
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the global sensitivity, the same for all data sets of n records."""
         return Rule("global")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return epsilon where the factor is 2, in proportion for another (`thm-
+        exponential-private`).
+        """
         return _scored(
             epsilon, factor, Fraction(2), "global", "thm-exponential-private"
         )
@@ -167,9 +174,11 @@ class LocalCalibration(Calibration):
     name: ClassVar[str] = "expMech-local"
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return the local sensitivity LS(x), which depends on the data."""
         return Rule("local")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return no bound: LS(x) depends on the data."""
         return Guarantee(
             None,
             "the local sensitivity changes with the data, and the actual loss can"
@@ -208,9 +217,15 @@ class SmoothCalibration(Calibration):
         return 2 * (1 + Fraction(self.gamma) * (2 if self.distance == "l1" else 1))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return max over d of 1 / (1/LS_d(x) + gamma d), the reciprocal smooth
+        sensitivity.
+        """
         return Rule("smooth", self.gamma, "reciprocal", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return epsilon at the proved factor, in proportion for another (`thm-smooth-
+        private`).
+        """
         return _scored(epsilon, factor, self._proved, "smooth", "thm-smooth-private")
 
 
@@ -250,9 +265,11 @@ class DeltaCalibration(Calibration):
         return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return max over d of e^(-gamma d) LS_d(x), with the gamma of n and epsilon."""
         return Rule("smooth", self.gamma(n, epsilon), "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return no bound: the printed claim is false (`thm-delta-false-every`)."""
         return Guarantee(
             None,
             "the printed claim of (epsilon, delta)-privacy is false: with l1 distances,"
@@ -320,9 +337,15 @@ class RepairedCalibration(Calibration):
         return proved - max(_MARGIN * proved, _FLOAT_S)
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
+        """Return max over d of e^(-gamma d) LS_d(x), with the gamma of n, epsilon and
+        k.
+        """
         return Rule("smooth", self.gamma(n, epsilon, k), "exponential")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
+        """Return epsilon and delta (`thm-repaired`); another factor changes the first
+        of two terms.
+        """
         # Another factor changes the first of two terms.
         share = Fraction(self.share) * epsilon
         return Guarantee(

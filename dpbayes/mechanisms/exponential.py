@@ -107,6 +107,9 @@ class ExponentialMechanism(Nominal):
 
     @property
     def factor(self) -> float:
+        """What stands before S in the exponent: `divisor`, or the factor of the
+        calibration.
+        """
         return self.calibration.factor if self.divisor is None else float(self.divisor)
 
     @property
@@ -165,6 +168,9 @@ class ExponentialMechanism(Nominal):
         return affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return lambda of every data set of n records, in lexicographic order, shape
+        (N,).
+        """
         rule = self._rule(n, prior.size)
         if rule is None or prior.size > 2:
             return np.array([self.rate(x, prior) for x in compositions(n, prior.size)])
@@ -180,12 +186,16 @@ class ExponentialMechanism(Nominal):
         return stated.rule(max(n, 1), float(self.epsilon), k)
 
     def scaled(self, share: float) -> ExponentialMechanism:
+        """Return the mechanism with every lambda `share` times as large. Where S
+        follows from epsilon, that one stays and the divisor changes.
+        """
         # Where S follows from epsilon that epsilon stays.
         if self.calibration.follows_epsilon:
             return replace(self, divisor=self.factor / share)
         return replace(self, epsilon=float(self.epsilon * share))
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return what is proved of the calibration, for the Hellinger distance only."""
         _validate.integer("k", k, minimum=2)
         if self.metric != "hellinger":
             return Guarantee(None, f"no proof covers the score {self.metric!r}")

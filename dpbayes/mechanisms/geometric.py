@@ -121,6 +121,7 @@ class TruncatedGeometric(Nominal):
         return best_answers(tuple(prior.tolist()), *asked)[0]
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon for k = 2 (`thm-geometric-private`), no bound for another k."""
         if _validate.integer("k", k, minimum=2) != 2:
             return Guarantee(None, f"geometric is defined for 2 categories, not {k}")
         bound = exact_epsilon(self.epsilon)
@@ -150,6 +151,9 @@ class TruncatedGeometric(Nominal):
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
+        """Return ln P(noisy | count) = -epsilon |noisy - count| for count = 0 … n, and
+        zeros for the second category, which the first decides.
+        """
         return [
             -self.epsilon * np.abs(int(noisy[0]) - np.arange(n + 1)),
             np.zeros(n + 1),
@@ -230,12 +234,16 @@ class IndependentLaw(ByValue, Unlisted):
     epsilon: float
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
+        """Return the product of the clamped geometric probabilities of all counts."""
         pairs = zip(self.counts.tolist(), counts_out, strict=True)
         logs = [log_clamped(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
         value = float(np.exp(np.sum(logs)))
         return Estimate(value, 1e-12 * value, "listed")
 
     def draws(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return draws of max(x_i + Z_i, 0), Z_i a difference of two geometric
+        variables.
+        """
         shape, share = (size, self.counts.size), -np.expm1(-self.epsilon)
         noise = rng.geometric(share, shape) - rng.geometric(share, shape)
         return np.asarray(np.maximum(self.counts + noise, 0))
@@ -293,6 +301,9 @@ class IndependentNoise(Nominal):
         return chosen
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon for one record more or less, n being secret (`thm-independent-
+        private`).
+        """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(

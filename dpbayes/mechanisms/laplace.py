@@ -186,6 +186,9 @@ class LaplaceMechanism(Nominal):
         return chosen
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon times what one record changes over the sensitivity: 1 count at
+        k = 2, 2 in l1 beyond (`thm-laplace-private`). None for one-sided noise.
+        """
         rate = self.exact_rate(k)
         if self.one_sided:
             return Guarantee(
@@ -230,6 +233,9 @@ class LaplaceMechanism(Nominal):
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
+        """Return ln P(noisy_i | count) for count = 0 … n of the first k - 1 categories,
+        and zeros for the last, which takes the rest.
+        """
         if self.one_sided and min(noisy) < 0:
             raise ValueError(
                 f"noisy must be at least 0 for one-sided noise, got {list(noisy)}"
@@ -271,6 +277,7 @@ class ContinuousLaw(ByValue, Unlisted):
         return Estimate(value, 1e-15 * value, "listed")
 
     def draws(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
+        """Return draws of the update, floats of shape (size, k)."""
         noise = rng.laplace(scale=self.scale, size=(size, self.counts.size))
         return np.asarray(np.clip(self.counts + noise, 0.0, float(self.counts.sum())))
 
@@ -302,6 +309,7 @@ class ParameterLaplace(Nominal):
         return ContinuousLaw(alpha, x, 2.0 / float(self.epsilon))
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon: the parameters change by 2 in l1 (`thm-laplace-private`)."""
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(

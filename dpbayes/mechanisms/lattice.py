@@ -129,6 +129,9 @@ class SumZeroLattice(Nominal):
         return FiniteLaw(prior, x, compositions(n, x.size), logs)
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon: one record changes the counts by 2 in l1 (`thm-lattice-
+        private`).
+        """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(
@@ -171,6 +174,7 @@ class SumZeroLattice(Nominal):
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
+        """Return -epsilon |noisy_i - count| / 2 for count = 0 … n, for each category."""
         return [-0.5 * self.epsilon * np.abs(int(y) - np.arange(n + 1)) for y in noisy]
 
 
@@ -228,6 +232,9 @@ class DiscreteGaussian(Nominal):
         return chosen
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon and delta of all `releases` together (`thm-discrete-
+        gaussian`).
+        """
         variance = self.variance(k)
         together = (
             "" if self.releases == 1 else f", for all {self.releases} releases together"
@@ -263,6 +270,7 @@ class DiscreteGaussian(Nominal):
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
+        """Return -(noisy_i - count)^2 / (2 v) for count = 0 … n, for each category."""
         values, variance = np.arange(n + 1), self.variance(k)
         return [gaussian.log_weights(variance, int(y) - values) for y in noisy]
 

@@ -97,6 +97,7 @@ class OptimalMechanism(Nominal):
         )
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return epsilon: the inequalities of privacy are the program's constraints."""
         _validate.integer("k", k, minimum=2)
         return Guarantee(
             exact_epsilon(self.epsilon),
@@ -140,13 +141,16 @@ class Remapped:
 
     @property
     def name(self) -> str:
+        """The name of the base and that of the rule."""
         return f"{self.base.name}, {self.rule} remap"
 
     @property
     def epsilon(self) -> float:
+        """The nominal epsilon of the base."""
         return self.base.epsilon
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return that of the base: a remap is post-processing (`thm-post-processing`)."""
         base = guarantee(self.base, k)
         return replace(base, basis=f"{base.basis}, and the remap is post-processing")
 

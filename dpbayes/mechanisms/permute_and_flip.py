@@ -92,6 +92,9 @@ class PermuteAndFlip(Nominal):
         return FiniteLaw(alpha, x, outputs, logs, 0.0, distances, rounding)
 
     def guarantee(self, k: int) -> Guarantee:
+        """Return the bound of the exponential mechanism with the same weights (`thm-
+        permute-and-flip`).
+        """
         alike = self.scores_like.guarantee(k)
         if alike.bound is None:
             return alike
@@ -101,6 +104,9 @@ class PermuteAndFlip(Nominal):
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
+        """Return a candidate twice: privacy is proved for it, and it is what is
+        released.
+        """
         chosen = draw_flip(
             bits, counts, prior, self.scores_like.exact_rate(counts, prior)
         )

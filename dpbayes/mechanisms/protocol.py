@@ -67,6 +67,7 @@ class ExactEpsilon(float):
     exact: Fraction
 
     def __new__(cls, exact: Fraction) -> ExactEpsilon:
+        """Make the nearest float, which keeps the fraction."""
         value = super().__new__(cls, float(exact))
         value.exact = exact
         return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from dpbayes.laws.gaussian import GaussianNoise
 from dpbayes.laws.lattice import SumZeroLaw, listed_law, log_mass
 from dpbayes.laws.sum_zero import LatticeNoise, project
 from tests.laws.drawn import ALPHA_LIMIT, misfit, worst_error
+
+ROOT = Path(__file__).parents[2]
 
 NOISES = [
     LatticeNoise(3, 1.0),
@@ -338,3 +341,16 @@ def test_neighbouring_laws_differ_by_no_more_than_epsilon_however_far_out():
         one, other = (listed_law(np.ones(4), z, noise, "l2") for z in (x, y))
         ratio = np.abs(one.log_probabilities - other.log_probabilities)
         assert ratio.max() == pytest.approx(noise.epsilon, abs=1e-12)
+
+
+def test_what_the_order_of_the_categories_does_to_one_record_is_what_the_page_says():
+    made = dp.mechanism("lattice", 4.0)
+    first, *_, last = (
+        made.law(x, [1.0] * 10).mean_distance() for x in np.eye(10, dtype=int)
+    )
+    page = (ROOT / "book" / "reference" / "noise.md").read_text(encoding="utf-8")
+    said = f"is {first:.3f} if its category comes first and {last:.3f} if it comes last"
+    assert said in page
+    assert f"{first:.3f} if its category is the first, {last:.3f} if" in " ".join(
+        project.__doc__.split()
+    )
