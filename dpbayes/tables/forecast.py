@@ -96,7 +96,8 @@ def count_error(
     ValueError where the release could not be read. Book: `def-share-reading`.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> found = count_error(mechanism("lattice", 1.0), [500, 300, 200])
+    >>> lattice = mechanism("lattice", 1.0)
+    >>> found: CountError = count_error(lattice, [500, 300, 200])
     >>> found.within, round(found.wider, 3), found.count
     (3, 0.006, 500)
     >>> print(found.sentence.partition(".")[0])

@@ -205,7 +205,8 @@ def release_table(
     ...     )
     ...     plan: Plan = read_plan(file)
     ...     true = count(table, plan.attributes).tolist()  # or a TableError
-    ...     _ = create_account(plan.account, "clinic", 2, table, plan.unit)
+    ...     made = plan.account, "clinic", 2, table, plan.unit
+    ...     account: Account = create_account(*made)
     ...     first, again = (release_table(table, plan) for _ in range(2))
     ...     left = open_account(plan.account).balance
     >>> true, int(first.private.counts.sum()), first.repeated, again.repeated, left

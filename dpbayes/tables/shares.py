@@ -141,7 +141,8 @@ class Shares:
 
     >>> from dpbayes.mechanisms import mechanism
     >>> drawn = np.array([500, 300, 200])
-    >>> reading = Shares(mechanism("lattice", 1.0), drawn, 1000, 3).read([0])
+    >>> shares = Shares(mechanism("lattice", 1.0), drawn, 1000, 3)
+    >>> reading: ShareReading = shares.read([0])
     >>> np.round(reading.interval(), 3), np.round(reading.table_interval(), 3)
     (array([0.469, 0.531]), array([0.496, 0.504]))
     """
