@@ -121,7 +121,13 @@ def row_sums(outputs: Whole) -> Whole:
 
 @dataclass(frozen=True, eq=False)
 class MonteCarlo(ByValue):
-    """Simulated distances, shape (runs,), with their mean and its standard error."""
+    """Simulated distances, shape (runs,), with their mean and its standard error.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> law = mechanism("geometric", 1.0).law([5, 5], [1, 1])
+    >>> law.simulate(np.random.default_rng(1), runs=4000)
+    MonteCarlo(4000 runs, mean distance 0.17 ± 0.02 (drawn, 99.99 %))
+    """
 
     distances: Floats
 

@@ -223,8 +223,8 @@ class SmoothCalibration(Calibration):
         return Rule("smooth", self.gamma, "reciprocal", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Return epsilon at the proved factor, in proportion for another (`thm-smooth-
-        private`).
+        """Return epsilon at the proved factor, in proportion for another
+        (`thm-smooth-private`).
         """
         return _scored(epsilon, factor, self._proved, "smooth", "thm-smooth-private")
 

@@ -301,8 +301,8 @@ class IndependentNoise(Nominal):
         return chosen
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon for one record more or less, n being secret (`thm-independent-
-        private`).
+        """Return epsilon for one record more or less, n being secret
+        (`thm-independent-private`).
         """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)

@@ -129,8 +129,8 @@ class SumZeroLattice(Nominal):
         return FiniteLaw(prior, x, compositions(n, x.size), logs)
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon: one record changes the counts by 2 in l1 (`thm-lattice-
-        private`).
+        """Return epsilon: one record changes the counts by 2 in l1
+        (`thm-lattice-private`).
         """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
@@ -232,8 +232,8 @@ class DiscreteGaussian(Nominal):
         return chosen
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon and delta of all `releases` together (`thm-discrete-
-        gaussian`).
+        """Return epsilon and delta of all `releases` together
+        (`thm-discrete-gaussian`).
         """
         variance = self.variance(k)
         together = (
