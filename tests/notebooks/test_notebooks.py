@@ -108,9 +108,11 @@ def test_a_notebook_says_what_to_try(name: str) -> None:
 
 @EVERY
 def test_a_notebook_is_short_and_records_a_claim(name: str) -> None:
+    """Cells that only draw are folded (``hide-input``), and not counted."""
     lines = [
         line
         for cell in code(name)
+        if "hide-input" not in tags(cell)
         for line in "".join(cell["source"]).splitlines()
         if line.strip() and not line.startswith("# Needs ")
     ]
