@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as stopped:
-        print(f"dpbayes {chosen}: {stopped or 'interrupted'}", file=sys.stderr)
+        print(f"dpbayes {chosen}: {str(stopped) or 'interrupted'}", file=sys.stderr)
         return 130
     except ImportError as error:
         extra = EXTRAS.get(str(error.name).partition(".")[0])

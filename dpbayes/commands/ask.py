@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dpbayes.tables.units import WORTHLESS
+from dpbayes.tables.units import WORTHLESS, counted
 
 TOKEN = "DPBAYES_TOKEN"
 Fields = dict[str, Any]
@@ -79,11 +79,18 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         answers = _answers(arguments, json.dumps(wish))
     outcomes, total, last = [], 0.0, Fields()
-    for last in answers:
-        outcomes.append(last["outcome"])
-        total += last["cost"]
-        text = json.dumps(last) if arguments.json else _described(last, arguments.price)
-        print(text, flush=True)
+    try:
+        for last in answers:
+            outcomes.append(last["outcome"])
+            total += last["cost"]
+            plain = not arguments.json
+            print(_described(last, arguments.price) if plain else json.dumps(last))
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted after {counted(len(outcomes), 'answer')}; what was paid is"
+            " kept: dpbayes account show has it, and so has the same --request"
+        ) from None
     if not arguments.json and outcomes:
         print(_summed(last, len(outcomes), total, arguments.price))
     return 1 if "rejected" in outcomes else 0

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpbayes import __main__ as cli
+from dpbayes.tables.account import Account
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.service import Service
 from dpbayes.tables.units import Unit
@@ -262,3 +263,35 @@ def test_files_that_are_named_in_latin_1(people, capsys):
     assert opened.check_table(table)
     assert cli.main(["account", "accept", str(account), str(table)]) == 0
     assert "café" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("step", ["reserve", "keep"])
+def test_ctrl_c_ends_in_words_and_nothing_is_half_made(
+    people, capsys, monkeypatch, step
+):
+    """What was paid before is drawn once, and had again under its id."""
+    words = ("sex = f", "--length", "40", "--request", "a")
+    plain = getattr(Account, step)
+
+    def interrupted(*given, **named):
+        plain(*given, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Account, step, interrupted)
+        assert ask(people, *words) == 130
+    told = capsys.readouterr().err
+    assert told.startswith("dpbayes ask: interrupted after 0 answers; what was paid is")
+    assert ask(people, *words) == 0
+    assert ask(people, *words) == 0
+    kinds = [entry.kind for entry in opened(people).entries]
+    assert kinds == ["open", "table", "spend", "result"]
+
+
+def test_ctrl_c_elsewhere_is_told(people, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbayes.commands.account.open_account", interrupted)
+    assert cli.main(["account", "show", "a"]) == 130
+    assert capsys.readouterr().err == "dpbayes account: interrupted\n"
