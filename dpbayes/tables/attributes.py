@@ -226,7 +226,8 @@ class Cube:
 
     `attributes` at least one; `counts` (cells,) whole, from 0 to 2^53.
 
-    >>> cube = Cube((Bins("income", (0, 10, 20)), Categories("sex", ("f", "m"))), [1, 2, 3, 4])
+    >>> income, sex = Bins("income", (0, 10, 20)), Categories("sex", ("f", "m"))
+    >>> cube = Cube((income, sex), [1, 2, 3, 4])
     >>> cube.shape, cube.query("income >= 10 and sex = f")
     ((2, 2), array([0., 0., 1., 0.]))
     """
