@@ -140,6 +140,10 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
         return min(math.sqrt(math.expm1(x)) / ratio, 1.0)
 
     low, high = (math.log1p((share * ratio) ** 2) for share in (_SMALLEST_SHARE, 1.0))
+    # Where noise and history are of very different sizes, rounding leaves no change of
+    # sign between the ends: the direct budget, whose excess is at most 0, is kept.
+    if excess(share_at(low)) <= 0.0 or excess(share_at(high)) > 0.0:
+        return 1.0
     root = brentq(lambda x: excess(share_at(x)), low, high, xtol=1e-300, rtol=1e-14)
     share, nudge = share_at(float(root)), 1e-14
     while excess(share) > 0.0 and share < 1.0:  # never on the wrong side of the promise

@@ -108,7 +108,10 @@ def checked(folder: Path, seed: int) -> Fraction | None:
         text, length = case.question(rng), float(rng.choice(LENGTHS))
         refused = outcome(asked.ask, asked.question, text, length)
         known = "its answer is public", "not 0, got all", "noise scale", "coefficients"
-        assert isinstance(refused, Answer) or any(one in refused for one in known), seed
+        assert isinstance(refused, Answer) or any(one in refused for one in known), (
+            seed,
+            refused,
+        )
     paid = account.spent
     if not paid:
         return None
