@@ -65,7 +65,7 @@ def test_a_page_is_question_findings_figure_and_the_rest_folded(ran: Path) -> No
         if one["cell_type"] == "markdown" and "span" not in one["source"]
     ]
     assert heads == [
-        "# What is twice n?", ":::{div} claims", "Because two is two.",
+        "# What is twice n?", ":::{container} claims", "Because two is two.",
         "## What it does not show"[:23], "## Change it", "## How it was computed"[:23],
         "### The formula", "## Checks", "## Files",
     ]  # fmt: skip

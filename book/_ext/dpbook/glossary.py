@@ -29,6 +29,8 @@ class Terms(SphinxPostTransform):
     def known(self) -> dict[str, tuple[str, str]]:
         """Each term in small letters, with its place and its first sentence."""
         found: dict[str, tuple[str, str]] = {}
+        if PAGE not in self.env.found_docs:
+            return found
         glossary = self.env.get_doctree(PAGE)
         for item in glossary.findall(nodes.definition_list_item):
             term, text = item.next_node(nodes.term), item.next_node(nodes.paragraph)
