@@ -30,7 +30,10 @@ figure = Figure(figsize=(6.4, 4))
 figure.subplots().set(xlabel="records", ylabel="more")
 record.figure("line", figure, alt="A 'line'.", caption="It rises to $n$.")"""
 BOARD = "claims/claims.yml"
-QUOTED = '<span class="result">'
+QUOTED = (
+    '<a class="result" href="results/part/tiny.html#at-double"'
+    ' title="What is twice n?">{}</a>'
+)
 
 
 def sphinx(project: Path) -> subprocess.CompletedProcess[str]:
@@ -70,14 +73,14 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     assert "[1/1] part/tiny " in first.stdout
     assert "0 of 0 numbers agree with the reference" in first.stdout
     shown = page(project)
-    assert f"Twice n is {QUOTED}6</span>" in shown
+    assert f"Twice n is {QUOTED.format(6)}" in shown
     assert "There are 3 records, fewer than 5." in shown
     for words in ("Table 1", "a third of its square", "1.33", "squares.csv", "It rises to",
                   "part/tiny: there is no reference", "1 notebooks in"):  # fmt: skip
         assert words in shown, words
     assert 'aria-label="A &#x27;line&#x27;."' in shown
     result = page(project, "results/part/tiny")
-    order = ["What comes out", "There are 3 records", 'class="drawn"', "Run it again"]
+    order = ["There are 3 records", 'class="drawn"', "Change it", "Parameters</summary>"]
     assert sorted(order, key=result.index) == order
     assert list((project / "site" / "_downloads").rglob("tiny.ipynb"))
 
@@ -85,7 +88,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
     assert "(new parameters)" in second.stdout
-    assert f"Twice n is {QUOTED}8</span>" in page(project)
+    assert f"Twice n is {QUOTED.format(8)}" in page(project)
     third = sphinx(project)
     assert "notebooks: 0 run, 1 in all" in third.stdout
 
@@ -204,7 +207,8 @@ def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(
     write_tiny(project / "notebooks", "part/bad", "1 / 0")
     done = sphinx(project)
     assert done.returncode != 0
-    assert "part/bad: cell 3 of 3 failed" in done.stderr
+    assert "part/bad" in done.stderr
+    assert "In[3], line 1" in done.stderr
     assert "ZeroDivisionError" in done.stderr
     assert (project / "book" / "results" / "part" / "tiny" / "numbers.json").is_file()
 
