@@ -10,6 +10,9 @@ import io
 import itertools
 import math
 import textwrap
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -68,6 +71,18 @@ def settings() -> dict[str, Any]:
     return {**defaults, **style, **sizes, **own}
 
 
+@contextmanager
+def restored() -> Iterator[None]:
+    """Leave the style of drawing afterwards as it was: for a library within somebody
+    else's program.
+    """
+    with mpl.rc_context(), warnings.catch_warnings():
+        # The letters stand in the picture as letters: it is the reader's fonts that
+        # count.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
 def subplots(
     rows: int = 1,
     columns: int = 1,
@@ -75,7 +90,8 @@ def subplots(
     width: float = WIDTH,
     **sharing: Any,
 ) -> tuple[Figure, Any]:
-    """Return a figure of `height` inches without legend, and its axes, as ``plt.subplots`` does.
+    """Return a figure of `height` inches without legend, and its axes, as
+    ``plt.subplots`` does.
 
     From here on this process draws in the book's theme, as after ``sns.set_theme``. The
     figure does not belong to pyplot: a notebook shows it once, where it is recorded.

@@ -85,7 +85,9 @@ def page(executed: Mapping[str, Any], name: str, files: list[str]) -> Cell:
         f"{claim} [({given})]{{.setting}}" if given else claim
         for claim, given in parts.claims
     ]
-    answer = [markdown("claims", ":::{container} claims", *items(box), ":::")] if box else []
+    answer = (
+        [markdown("claims", ":::{container} claims", *items(box), ":::")] if box else []
+    )
     rows = [
         f"| `{one.name}` | `{json.dumps(one.default)}` | {one.meaning} |"
         for one in used(executed)

@@ -9,7 +9,6 @@ import html
 import io
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -266,17 +265,11 @@ def drawing(record: Mapping[str, Any]) -> str:
     }
     if not readings or len(record["labels"]) > 24:
         return ""
-    import matplotlib as mpl
-
     from dpbayes.figures.alternative import alternative_text
     from dpbayes.figures.intervals import intervals
-    from dpbayes.figures.theme import legend, subplots, svg_bytes
+    from dpbayes.figures.theme import legend, restored, subplots, svg_bytes
 
-    # The caller's own style of drawing is left as it was.
-    with mpl.rc_context(), warnings.catch_warnings():
-        # The letters stand in the picture as letters: it is the reader's fonts that
-        # count.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+    with restored():
         figure, axes = subplots(height=0.6 + 0.32 * len(record["labels"]))
         intervals(axes, record["labels"], readings)
         axes.set(xlabel="share of the category")

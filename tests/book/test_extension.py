@@ -80,7 +80,12 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
         assert words in shown, words
     assert 'aria-label="A &#x27;line&#x27;."' in shown
     result = page(project, "results/part/tiny")
-    order = ["There are 3 records", 'class="drawn"', "Change it", "Parameters</summary>"]
+    order = [
+        "There are 3 records",
+        'class="drawn"',
+        "Change it",
+        "Parameters</summary>",
+    ]
     assert sorted(order, key=result.index) == order
     assert list((project / "site" / "_downloads").rglob("tiny.ipynb"))
 
