@@ -108,7 +108,8 @@ def _told(axes: Axes, names: Names) -> Iterator[str]:
             name = _name(container[0], names) or "bars"
             peak = container[int(np.argmax(heights))]
             middle = peak.get_x() + peak.get_width() / 2
-            yield f"{name}: {len(heights)} bars, highest {max(heights):.3g} at {middle:.3g}"
+            top = f"highest {max(heights):.3g} at {middle:.3g}"
+            yield f"{name}: {len(heights)} bars, {top}"
         elif isinstance(container, ErrorbarContainer):
             data, caps, _ = container.lines
             parts.update(id(one) for one in (data, *caps) if one is not None)
@@ -155,8 +156,13 @@ def curve(name: str, x: ArrayLike, y: ArrayLike) -> str:
         return f"{before}nothing to be seen"
     first, last = f"{heights[0]:.3g}", f"{heights[-1]:.3g}"
     if len({f"{value:.3g}" for value in heights}) == 1:
-        stretch = f" from {_place(places[0])} to {_place(places[-1])}"
-        return f"{before}{first}{stretch if places.size > 1 else f' at {_place(places[0])}'}"
+        start = _place(places[0])
+        one = (
+            f"at {start}"
+            if places.size == 1
+            else f"from {start} to {_place(places[-1])}"
+        )
+        return f"{before}{first} {one}"
     text = (
         f"{before}from {first} at {_place(places[0])} to {last} at {_place(places[-1])}"
     )
@@ -207,7 +213,7 @@ def _scattered(shown: Any, names: Names) -> Iterator[str]:
 
 
 def _boxes(axes: Axes, container: Any, names: Names) -> Iterator[str]:
-    x, y = container.medians[0].get_data()
+    y = container.medians[0].get_ydata()
     upright = y[0] == y[-1]
     axis = axes.xaxis if upright else axes.yaxis
     places = [float(place) for place in axis.get_major_locator()()]

@@ -28,7 +28,7 @@ def exact_boxes(
     runs: int = 0,
     read: Mapping[str, Sequence[tuple[float, float, float]]] | None = None,
 ) -> None:
-    """Draw boxes of five numbers by ``Axes.bxp``, mechanisms side by side in each group.
+    """Draw boxes of five numbers by ``Axes.bxp``, those of a group side by side.
 
     `fives` maps a name to shape (groups, 5): ends, quartiles and median, increasing.
     With `runs` the boxes are notched as those of so many runs: the notch is the median

@@ -50,8 +50,8 @@ def mechanism_of(label: str) -> str | None:
     """Return the mechanism that a label names, also as ``name, what is said of it``;
     else None.
 
-    >>> mechanism_of("ilapMech"), mechanism_of("ilapMech, face value"), mechanism_of("promise")
-    ('ilapMech', 'ilapMech', None)
+    >>> mechanism_of("ilapMech, face value"), mechanism_of("promise")
+    ('ilapMech', None)
     """
     name = ALIASES.get(label, label)
     while name not in LOOKS:
@@ -114,7 +114,7 @@ def dashes(labels: Iterable[str]) -> dict[str, str | tuple[float, ...]]:
 
 
 def look(labels: Iterable[str]) -> dict[str, Any]:
-    """Return `palette` and `dashes` of curves, for ``sns.lineplot(..., **look(names))``."""
+    """Return seaborn's `palette` and `dashes` for curves of these labels."""
     names = list(labels)
     return {"palette": palette(names), "dashes": dashes(names)}
 

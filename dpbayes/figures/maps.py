@@ -58,7 +58,7 @@ def _label(axes: Axes, frame: pd.DataFrame) -> None:
         for values, digits in ((frame.columns, 2), (frame.index, 3))
     )
     most = int(inches / (LETTER * (max(map(len, columns)) + 1)))
-    for axis, words, most in ((axes.xaxis, columns, most), (axes.yaxis, rows, 7)):
-        places = np.arange(0, len(words), -(-len(words) // max(most, 1)))
+    for axis, words, room in ((axes.xaxis, columns, most), (axes.yaxis, rows, 7)):
+        places = np.arange(0, len(words), -(-len(words) // max(room, 1)))
         axis.set_ticks(places + 0.5, [words[i] for i in places])
     axes.tick_params(rotation=0, left=True, bottom=True)

@@ -1,4 +1,4 @@
-"""Single points with their errors: read off a printed figure, drawn in runs, residuals."""
+"""Single points with their errors: printed, from simulated runs, residuals."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ def simulated_means(axes: Axes, runs: pd.DataFrame, **columns: Any) -> None:
 
 
 def residuals(scores: Mapping[str, ArrayLike], printed: str) -> dict[str, Any]:
-    """Draw printed minus computed, in combined errors z, for the points of each curve in
-    order.
+    """Draw printed minus computed, in combined errors z, point by point.
 
     `scores` maps a curve to its z (m,); the grey band reaches from -2 to 2. `printed`
     names the figure. Returns what `record.figure` takes: figure and caption.

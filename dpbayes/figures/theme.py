@@ -31,9 +31,9 @@ from dpbayes.figures.typeset import typeset
 WIDTH, HEIGHT = 3.5, 2.2  # inches: the whole of a phone, where 8 points are 11 pixels
 PNG_DPI = 200
 SESSION = (  # parameters of the program that shows figures, which are left alone
-    "backend", "date.epoch", "docstring", "figure.max_open_warning", "figure.raise_window",
-    "interactive", "keymap", "macosx", "savefig.directory", "timezone", "tk", "toolbar",
-    "webagg",
+    "backend", "date.epoch", "docstring", "figure.max_open_warning",
+    "figure.raise_window", "interactive", "keymap", "macosx", "savefig.directory",
+    "timezone", "tk", "toolbar", "webagg",
 )  # fmt: skip
 LINE = 44  # letters of a title that fit into the width
 LETTER = 0.075  # inches that a letter of a label takes, on average
