@@ -137,8 +137,11 @@ def themed(colour: str) -> str:
     colours.
     """
     shades = bytes.fromhex(colour[1:])
+    paper = "var(--pst-color-background,#fff)"
+    if min(shades) >= 0x9F and max(shades) - min(shades) >= 6:  # a tint behind letters
+        return f"color-mix(in srgb,{colour} var(--drawn-tint,100%),{paper})"
     if max(shades) - min(shades) >= 12:
         return f"color-mix(in srgb,{colour} var(--drawn-colour,100%),#fff)"
-    ink, paper = round(100 - shades[0] / 2.55), "var(--pst-color-background,#fff)"
+    ink = round(100 - shades[0] / 2.55)
     mixed = f"color-mix(in srgb,currentColor {ink}%,{paper})"
     return {100: "currentColor", 0: paper}.get(ink, mixed)
