@@ -184,7 +184,13 @@ def table(
     words = typeset(caption)
     known: dict[str, Any] = {"table": name}
     if words:
-        known["set"] = {"caption": words, "headers": heads, "format": forms}
+        # in lists: a notebook is written with its keys sorted
+        known["set"] = {
+            "caption": words,
+            "columns": [*heads],
+            "headers": [*heads.values()],
+            "format": [forms.get(label, "s") for label in heads],
+        }
     _say(f"*Table.* {words}\n\n{text}" if words else text, known)
 
 

@@ -217,16 +217,16 @@ def _first_table(cells: list[Cell]) -> list[Cell]:
 
 def directive(stem: str, known: Mapping[str, Any]) -> str:
     """Return the directive that sets a recorded table with its caption."""
-    heads, forms = known["set"]["headers"], known["set"]["format"]
+    wanted = known["set"]
     options = {
         "name": f"tab-{stem}-{known['table']}",
-        "columns": listed(heads),
-        "header": listed(heads.values()),
-        "format": listed(forms.get(label, "s") for label in heads),
+        "columns": listed(wanted["columns"]),
+        "header": listed(wanted["headers"]),
+        "format": listed(wanted["format"]),
     }
     lines = [f":{key}: {value}" for key, value in options.items()]
     first = f":::{{result-table}} ::{known['table']}"
-    return "\n".join([first, *lines, known["set"]["caption"], ":::"])
+    return "\n".join([first, *lines, wanted["caption"], ":::"])
 
 
 def listed(parts: Iterable[str]) -> str:

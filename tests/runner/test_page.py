@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dpbayes import record
 from dpbayes.notebooks.parameters import declared, load
 from dpbayes.runner import page as pages
 from dpbayes.runner.page import page, plain_markdown, rerun_page
@@ -108,15 +109,18 @@ def test_a_number_has_an_anchor_where_it_is_kept(ran: Path) -> None:
 
 
 def test_tables_that_the_page_sets_and_further_figures_have_their_place(
-    ran: Path,
+    ran: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    made = executed(ran)
-    record = next(one for one in made["cells"] if "record.table" in one["source"])
-    told = next(one["metadata"] for one in record["outputs"] if "table" in str(one))
-    told["dpbayes"]["set"] = {
-        "caption": "Squares, small.", "headers": {"square": "i, squared", "i": "i"},
-        "format": {"square": ".2f"},
-    }  # fmt: skip
+    made, kept = executed(ran), []
+    monkeypatch.setattr(record, "_show", lambda _, known: kept.append(known))
+    record.begin("part/tiny", tmp_path)
+    heads = {"square": "i, squared", "i": "i"}
+    small = {"caption": "Squares, small.", "headers": heads, "format": (".2f", "s")}
+    record.table("squares", {"i": [1], "square": [1]}, **small)
+    cell = next(one for one in made["cells"] if "record.table" in one["source"])
+    told = next(one["metadata"] for one in cell["outputs"] if "table" in str(one))
+    # a notebook is written with its keys sorted, and the columns keep their order
+    told["dpbayes"] = json.loads(json.dumps(kept[0], sort_keys=True))
     second = {**made["cells"][-2], "id": "again"}
     made["cells"] += [second, markdown("The end.")]
     shown = page(made, "part/tiny", [])["cells"]
