@@ -13,6 +13,7 @@ auditing      actual epsilon, delta(epsilon), calibration, composition
 tables        a table of people: publish it, ask it, from one account
 figures       arrays in, figure and alternative text out
 study         what only the pages need: experiments, lemmas, real counts
+notebooks     what a notebook declares, its session, where its numbers came from
 record        what a notebook keeps: numbers, tables, figures and claims
 runner        notebooks run, rerun with other parameters, and verified
 commands      the command line, one module a command

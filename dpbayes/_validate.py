@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -120,6 +121,18 @@ def generator(name: str, value: Any) -> np.random.Generator:
     return value
 
 
+def path(name: str, value: Any) -> Path:
+    """Return `value` as the path of a file; a table in memory is to be written first."""
+    if isinstance(value, (str, Path)):
+        return Path(value)
+    if hasattr(value, "to_parquet"):
+        raise TypeError(
+            f"{name} must be the path of a file, got a {type(value).__name__}: write it"
+            f" with to_parquet('{name}.parquet') and give that path"
+        )
+    _refuse(name, "be the path of a file", value, TypeError)
+
+
 def offering(name: str, value: Any, *methods: str) -> Any:
     """Return `value` when it is an object (not a class) with these methods."""
     missing = [word for word in methods if not callable(getattr(value, word, None))]
@@ -143,7 +156,7 @@ def same_labels(**values: Any) -> None:
     """Refuse arguments whose labels (a pandas index or columns) differ, or their
     order."""
     known = {
-        name: labels for name, value in values.items() if (labels := _labels(value))
+        name: labels for name, value in values.items() if (labels := labels_of(value))
     }
     for (first, ours), (second, theirs) in itertools.pairwise(known.items()):
         if ours != theirs:
@@ -154,16 +167,17 @@ def same_labels(**values: Any) -> None:
             )
 
 
-def _labels(value: Any) -> list[Any]:
-    found = (getattr(value, name, ()) for name in ("columns", "index"))
-    return next(
-        (
-            list(labels)
-            for labels in found
-            if hasattr(labels, "__len__") and len(labels)
-        ),
-        [],
-    )
+def labels_of(value: Any) -> tuple[Any, ...]:
+    """Return the labels of a pandas object, its columns or else its index; () without.
+
+    >>> labels_of([3, 4])
+    ()
+    """
+    for name in ("columns", "index"):
+        labels = getattr(value, name, ())
+        if hasattr(labels, "__len__") and len(labels):
+            return tuple(labels)
+    return ()
 
 
 # ---- arrays

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import Shown
 from dpbayes.laws.estimate import (
     Yardstick,
     metric_function,
@@ -100,8 +101,8 @@ def mean_distances(
     )
 
 
-@dataclass(frozen=True)
-class Crossover:
+@dataclass(frozen=True, repr=False)
+class Crossover(Shown):
     """Where the order of two mechanisms changes as the data grow.
 
     `changes` lists (n, winner): from n records on that mechanism has the smaller mean
@@ -232,8 +233,8 @@ def order_changes(
     ]
 
 
-@dataclass(frozen=True)
-class RecordsNeeded:
+@dataclass(frozen=True, repr=False)
+class RecordsNeeded(Shown):
     """A number of records that is enough, and what it rests on; make it with
     `records_needed`.
 

@@ -26,18 +26,24 @@ _MISSED = 1e-9
 _ATOMS = 1e-20  # x^a is 1 for all floats x in (0, 1) and smaller a, to the last digit
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior(ByValue):
     """A Beta (k = 2) or Dirichlet posterior, given by its concentration parameters of
     shape (k,).
 
-    There are at least two, positive and finite. Book: `def-posterior`.
+    There are at least two, positive and finite. `labels` (k,) name the categories where
+    the counts or the prior had labels. Book: `def-posterior`.
 
     >>> Posterior([6.0, 4.0]).mean
     array([0.6, 0.4])
     """
 
     concentration: Floats
+    labels: tuple[Any, ...] = ()
+
+    def _shown(self) -> dict[str, object]:
+        named = {"labels": self.labels} if self.labels else {}
+        return {**named, "concentration": self.concentration}
 
     def __post_init__(self) -> None:
         parameters = _validate.prior("concentration", self.concentration)
@@ -120,13 +126,18 @@ def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
     counts.
 
     Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` (k,) are whole,
-    at least 0, `prior` (k,) positive; k is at least 2.
+    at least 0, `prior` (k,) positive; k is at least 2. The labels of a pandas Series are
+    kept.
 
-    >>> posterior([50, 50], [1, 1]).concentration
-    array([51., 51.])
+    >>> posterior([50, 50], [1, 1])
+    Posterior(concentration=[51., 51.])
+    >>> import pandas
+    >>> posterior(pandas.Series({"yes": 3, "no": 1}), [1, 1])
+    Posterior(labels=('yes', 'no'), concentration=[4., 2.])
     """
     whole, parameters = _validate.counts_and_prior(counts, prior)
-    return Posterior(parameters + whole)
+    labels = _validate.labels_of(counts) or _validate.labels_of(prior)
+    return Posterior(parameters + whole, labels)
 
 
 def number_of_candidates(n: int, k: int) -> int:

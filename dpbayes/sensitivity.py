@@ -30,7 +30,7 @@ FORMS = ("reciprocal", "exponential")
 DISTANCES = ("hamming", "l1")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity(ByValue):
     """A sensitivity in (0, 1] and the pair of neighbouring histograms (k,) that attains
     it.

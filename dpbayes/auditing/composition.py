@@ -31,7 +31,7 @@ _ORDERS = np.geomspace(1e-4, 1e4, 60)
 _EXPANDED = 30.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LossPair(ByValue):
     """Two distributions P and Q on one finite set, both without zeros, by logarithms
     (m,).

@@ -27,7 +27,7 @@ from dpbayes.posteriors import neighbours, row_of
 Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Witness(ByValue):
     """Where a loss of ln P[output | counts] - ln P[output | neighbour] >= 0 is
     attained.
@@ -39,7 +39,7 @@ class Witness(ByValue):
     loss: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DeltaWitness(ByValue):
     """The pair at which P[M(counts) in S] - e^epsilon P[M(neighbour) in S] is
     largest."""
@@ -70,7 +70,7 @@ def hockey_stick(
     return float(np.sum(np.exp(log_p[over]) * -np.expm1(-excess[over])))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairAudit(ByValue):
     """Exact privacy loss of one neighbouring pair of data sets; make one with
     `audit_pair`.
@@ -156,7 +156,7 @@ def audit_pair(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DeltaCurve(ByValue):
     """delta(epsilon) over all neighbouring pairs of n records, in both directions.
 
@@ -170,7 +170,7 @@ class DeltaCurve(ByValue):
     witnesses: tuple[DeltaWitness, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(ByValue):
     """The exact privacy loss of a mechanism on all data sets of n records; see `audit`.
 

@@ -14,7 +14,7 @@ from dpbayes.auditing.exact import checked_pair
 from dpbayes.mechanisms.protocol import Mechanism
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SampledAudit(ByValue):
     """A lower bound on epsilon that holds with probability `confidence` over the
     samples.

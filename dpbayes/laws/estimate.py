@@ -119,7 +119,7 @@ def row_sums(outputs: Whole) -> Whole:
     return totals
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MonteCarlo(ByValue):
     """Simulated distances, shape (runs,), with their mean and its standard error.
 

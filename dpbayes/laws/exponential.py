@@ -105,7 +105,7 @@ def last_below(value: Callable[[int], float], most: int, limit: float) -> int:
     return bisect_right(range(1, min(high, most) + 1), limit, key=value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExponentialLaw(ByValue, Unlisted):
     """P[r] proportional to exp(-rate sqrt(1 - BC(x, r)^exponent)) over all r of n >= 1
     records.

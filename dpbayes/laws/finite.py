@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,7 +34,7 @@ ROUNDING = 2.0**-49
 SMALLEST = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FiniteLaw(ByValue, Answers):
     """The distribution of a released histogram, listed output by output.
 
@@ -51,6 +52,15 @@ class FiniteLaw(ByValue, Answers):
     mass_outside: float = 0.0
     _distances: Floats | None = field(default=None, repr=False, compare=False)
     rounding: float = field(default=ROUNDING, repr=False, compare=False)
+
+    def _shown(self) -> Mapping[str, object]:
+        listed, outside = len(self.outputs), self.mass_outside
+        return {
+            "counts": self.counts,
+            "prior": self.prior,
+            "outputs": f"{listed} listed"
+            + (f", {outside:.2g} outside" * (outside > 0)),
+        }
 
     def __post_init__(self) -> None:
         for name in ("outputs", "log_probabilities"):

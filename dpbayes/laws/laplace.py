@@ -42,7 +42,7 @@ from dpbayes.laws.powers import DEPTH, mean_from_moments
 LARGEST_SUM = 100_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Marginal(ByValue):
     """The distribution of one released count: ln P(start + i) = log_probabilities[i].
 
@@ -64,7 +64,7 @@ class Marginal(ByValue):
         return self.start + self.log_probabilities.size
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProductLaw(ByValue, Unlisted):
     """Counts but the last released with independent noise; the last is clamp(n - their
     sum).

@@ -148,7 +148,7 @@ def _all(
     return FiniteLaw(prior, counts, outputs, logs, outside)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SumZeroLaw(ByValue, Unlisted):
     """The law of projected sum-zero noise on counts too many to list; book:
     `thm-lattice-mean`.

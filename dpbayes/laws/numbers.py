@@ -100,7 +100,7 @@ def _rounded_up(error: float) -> str:
     return f"{math.ceil(error / unit * (1.0 - 1e-12)) * unit:.1g}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimates(ByValue, NDArrayOperatorsMixin):
     """Several estimates: `values` (m,), the bound `error` (m,) of each, and `how`.
 

@@ -223,7 +223,7 @@ def _two(counts: NDArray[np.int64]) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class IndependentLaw(ByValue, Unlisted):
     """The law where the outputs are too many to list: exact probabilities, means over
     draws.

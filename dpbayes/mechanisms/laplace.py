@@ -255,7 +255,7 @@ class LaplaceMechanism(Nominal):
         return StepLaw(1.0 / self.scale(k), floored=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContinuousLaw(ByValue, Unlisted):
     """Updates min(max(x_i + Y_i, 0), n) with Y_i independent Laplace(scale); means are
     drawn.

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._values import Shown
 from dpbayes.laws.law import Law
 from dpbayes.mechanisms.capabilities import own
 
@@ -145,8 +146,8 @@ def rounded_up(value: Fraction) -> str:
     return f"{plain:f}" if -6 <= plain.adjusted() < _DIGITS else f"{plain:e}"
 
 
-@dataclass(frozen=True)
-class Guarantee:
+@dataclass(frozen=True, repr=False)
+class Guarantee(Shown):
     """A proved bound on the privacy loss when one record changes; `basis` says why it
     holds.
 

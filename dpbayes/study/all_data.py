@@ -27,7 +27,7 @@ LARGEST = 20_000  # data sets whose laws are computed one by one
 SAME = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Everywhere(ByValue):
     """Mean distance at every data set of n records: `data` (N, k), `distances` (N,)."""
 
@@ -113,7 +113,7 @@ def makers(
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Winners(ByValue):
     """Mean distances of several mechanisms on a grid, `means` and `errors` (m, rows,
     columns).

@@ -23,7 +23,7 @@ _BY_HAND = 1 << 24  # products up to which a convolution is summed term by term
 _WIDEST = 1 << 22
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Weighted(ByValue):
     """Probabilities `weights` of the whole numbers from `start` on."""
 

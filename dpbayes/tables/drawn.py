@@ -4,8 +4,10 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbayes import _validate
@@ -26,7 +28,7 @@ from dpbayes.tables.reading import NoiseAwarePosterior, noise_aware
 from dpbayes.tables.shares import Shares
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release(ByValue):
     """One private release. Everything in it may be published; the true counts are not
     in it.
@@ -34,7 +36,8 @@ class Release(ByValue):
     `noisy` is the value privacy is proved for, `counts` the histogram made from it, `n`
     the public number of records (that of `counts` where the true one is secret).
     `design_effect` says how many records are worth one independent one, `prior_stated`
-    that `prior` is an opinion about the shares, and not a default.
+    that `prior` is an opinion about the shares, and not a default; `labels` (k,) name
+    the categories where they have names.
 
     >>> import numpy as np
     >>> from dpbayes.mechanisms import mechanism
@@ -51,6 +54,21 @@ class Release(ByValue):
     counts: Whole
     design_effect: float = 1.0
     prior_stated: bool = False
+    labels: tuple[Any, ...] = ()
+
+    def _shown(self) -> dict[str, object]:
+        shown: dict[str, object] = {
+            "mechanism": self.mechanism,
+            "epsilon": self.guarantee.epsilon,
+            "n": self.n,
+        }
+        if self.guarantee.failure:
+            shown["delta"] = self.guarantee.delta
+        if self.labels:
+            shown["labels"] = self.labels
+        if not np.array_equal(self.noisy, self.counts):
+            shown["noisy"] = self.noisy
+        return {**shown, "counts": self.counts, "prior": self.prior}
 
     def __post_init__(self) -> None:
         for name in ("prior", "noisy", "counts"):
@@ -61,7 +79,7 @@ class Release(ByValue):
         """The released posterior, prior + released counts, read as if there were no
         noise.
         """
-        return Posterior(self.prior + self.counts)
+        return Posterior(self.prior + self.counts, self.labels)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -99,7 +117,8 @@ class Release(ByValue):
         share, and where the noise is large it decides the intervals. Those of
         `interval` depend on it only where a plan stated it.
         """
-        return noise_aware(self.mechanism, self.noisy, self.n, self.prior)
+        found = noise_aware(self.mechanism, self.noisy, self.n, self.prior)
+        return replace(found, labels=self.labels)
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{value:g}" for value in self.posterior.concentration)
@@ -143,7 +162,8 @@ def release(
     arithmetic, the extra `tables`): the output has exactly the mechanism's law. There
     is no seed. A mechanism without a proved guarantee is refused unless
     `without_guarantee`, counts with labels always: the order of the categories is
-    declared and never read off the data. Book: `release`.
+    declared and never read off the data. A prior that is a pandas Series declares it:
+    its labels are those of the release. Book: `release`.
 
     For all count vectors x, x' of n records that differ by replacing one record, and
     every set S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta, with the
@@ -163,7 +183,7 @@ def release(
         raise ValueError(
             "counts must be a vector in a declared order, such as [counts.get(c, 0)"
             f" for c in categories], got a {type(counts).__name__}: its own order may"
-            " follow the data"
+            " follow the data; labels belong to the prior, pandas.Series(prior, categories)"
         )
     x, alpha = _validate.counts_and_prior(counts, prior)
     # noisy counts are cut at 2^62, which no noise reaches from here
@@ -186,4 +206,5 @@ def release(
         )
     noisy, released = draw(mechanism, x, alpha, SystemBits())
     shown = x if promised.neighbours == "replace-one" else released
-    return Release(mechanism, alpha, int(shown.sum()), noisy, released)
+    labels = _validate.labels_of(prior)
+    return Release(mechanism, alpha, int(shown.sum()), noisy, released, labels=labels)

@@ -48,6 +48,7 @@ from pydantic import (
     model_validator,
 )
 
+from dpbayes._validate import path as file_path
 from dpbayes._validate import shown
 from dpbayes.mechanisms.protocol import exact_epsilon, given_epsilon
 from dpbayes.tables.attributes import (
@@ -185,7 +186,7 @@ class Settings(BaseModel):
     @classmethod
     def read(cls, path: str | Path) -> Self:
         """Return the settings of a file, or raise PlanError for the first mistake."""
-        place = Path(path)
+        place = file_path("path", path)
         try:
             if place.exists() and not place.is_file():
                 raise OSError("it is not a file")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpbayes import _validate as check
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import Shown
 from dpbayes.divergences import hellinger
 from dpbayes.laws.law import listed
 from dpbayes.mechanisms.protocol import Mechanism
@@ -21,8 +22,8 @@ _NODES = 24  # values of the noise at which the width is computed
 HARDLY, DOUBLED = 0.1, 1.0
 
 
-@dataclass(frozen=True)
-class CountError:
+@dataclass(frozen=True, repr=False)
+class CountError(Shown):
     """How far one released count is off, and what that does to the interval of a share.
 
     The released count is within `within` of `count` with probability `level` or more.

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpbayes._validate import choice, instance
+from dpbayes._validate import path as file_path
 from dpbayes.mechanisms.protocol import Epsilon, exact_epsilon, given_epsilon
 from dpbayes.tables import keys, notes
 from dpbayes.tables.account import Account
@@ -37,7 +38,7 @@ def create_account(
     A crash leaves a key at most, under which nothing was paid; making the account again
     replaces it.
     """
-    place, table = _file_path(path), Path(table)
+    place, table = _file_path(path), file_path("table", table)
     bound = exact_epsilon(given_epsilon(epsilon))
     choice("neighbours", neighbours, RELATIONS)
     unit = instance("unit", unit, Unit)
@@ -156,7 +157,7 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
 
 def _file_path(path: str | Path) -> Path:
     """Return the path of an account's file; ValueError for what is none."""
-    text = str(path)
+    text = str(file_path("account", path))
     if not text.strip() or text.startswith(":") or "\0" in text:
         raise ValueError(f"account must be the path of a file, got {text!r}")
     return Path(text)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from dpbayes import _validate
 from dpbayes.mechanisms import Mechanism, mechanism
 from dpbayes.mechanisms.geometric import IndependentNoise, TruncatedGeometric
 from dpbayes.mechanisms.laplace import LaplaceMechanism
@@ -111,6 +112,7 @@ class PublishedRelease(Stored):
             counts,
             self.design_effect,
             self.prior_stated,
+            tuple(self.labels),
         )
 
 
@@ -157,7 +159,7 @@ def read(path: str | Path) -> Release:
     ...         print(str(error)[-49:])
     as `dpbayes release` writes it: schema is missing
     """
-    place = Path(path)
+    place = _validate.path("path", path)
     try:
         stored = PublishedRelease.model_validate(json.loads(place.read_bytes()))
     except ValidationError as error:

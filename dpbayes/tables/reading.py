@@ -55,7 +55,7 @@ def log_prior_factor(alpha: float, values: Whole) -> Floats:
     return np.asarray(rise - gammaln(steps + 1.0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListedCounts(ByValue):
     """Histograms (N, k) with their probabilities (N,); their totals may differ."""
 
@@ -74,7 +74,7 @@ class ListedCounts(ByValue):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProductCounts(ByValue):
     """Independent counts, one a category, given that their sum is n."""
 
@@ -129,15 +129,20 @@ def _places(cumulative: Floats, rows: Whole, aims: Floats) -> Whole:
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoiseAwarePosterior(ByValue):
     """The mixture of Dirichlet(prior + x) over x from `counts`, `n` records (None where
-    secret).
+    secret); `labels` (k,) name the categories where they have names.
     """
 
     prior: Floats
     n: int | None
     counts: ListedCounts | ProductCounts
+    labels: tuple[Any, ...] = ()
+
+    def _shown(self) -> dict[str, object]:
+        named = {"labels": self.labels} if self.labels else {}
+        return {"n": self.n, **named, "prior": self.prior, "mean": self.mean}
 
     @property
     def mean(self) -> Floats:

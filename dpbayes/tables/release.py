@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbayes._validate import path
 from dpbayes.mechanisms import Mechanism
 from dpbayes.mechanisms.capabilities import Draws, Finishes, own
 from dpbayes.mechanisms.protocol import guarantee, quantified
@@ -212,7 +213,7 @@ def release_table(
     >>> true, int(first.private.counts.sum()), first.repeated, again.repeated, left
     ([40, 0, 10], 50, False, True, Fraction(3, 2))
     """
-    place, chosen = Path(table), planned_mechanism(plan)
+    place, chosen = path("table", table), planned_mechanism(plan)
     account = open_account(plan.account)
     if account.dataset != plan.dataset:
         told = (
@@ -253,6 +254,7 @@ def release_table(
     if finish is not None:  # with this plan's prior and options, from the same noise
         released = finish.finished(noisy, n, plan.prior)
     stated = plan.design_effect, "prior" in plan.file.settings
-    private = Release(chosen, plan.prior, n, noisy, released, *stated)
+    named = tuple(plan.labels)
+    private = Release(chosen, plan.prior, n, noisy, released, *stated, named)
     paid = price, account.balance, account.bound
     return PaidRelease(plan, private, request, account.receipt, *paid, repeated)

@@ -21,6 +21,7 @@ from scipy.special import betainc, logsumexp
 
 from dpbayes import _validate as check
 from dpbayes._validate import Floats, Whole
+from dpbayes._values import Shown
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.tables.count_noise import CountNoise, Weighted, count_noise_of
 from dpbayes.tables.reading import listed_likelihoods, log_prior_factor
@@ -32,8 +33,8 @@ _TOTALS = 48  # totals, and counts at each, that stand for those of a secret num
 _COUNTS = 256
 
 
-@dataclass(frozen=True)
-class ShareReading:
+@dataclass(frozen=True, repr=False)
+class ShareReading(Shown):
     """A share between 0 and 1, given one release: x of t records, with probabilities.
 
     `count`, `total` and `weights` (N,) list the pairs (x, t) that may have been
@@ -126,8 +127,8 @@ class ShareReading:
         return out / 2.0, 1.0 - out / 2.0
 
 
-@dataclass(frozen=True)
-class Shares:
+@dataclass(frozen=True, repr=False)
+class Shares(Shown):
     """The shares of one release, each read on its own.
 
     `noisy` is what `mechanism` drew for `k` categories, `n` the public number of

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes._validate import path
 from dpbayes.tables.attributes import (
     MOST_RECORDS,
     Attribute,
@@ -68,7 +69,7 @@ def read(
     """Return what `count` returns, with the digest of the bytes that were counted."""
     declared, rules = check_attributes(attributes), rules or Rules()
     rules.check(declared)
-    columns = _columns(Path(table), declared, rules, show_values)
+    columns = _columns(path("table", table), declared, rules, show_values)
     cells, persons, above = _Cells(declared, rules, show_values), Counter[str](), 0
     told = time.monotonic()
     for rows in columns.pieces():

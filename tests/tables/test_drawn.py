@@ -78,6 +78,7 @@ def test_a_release_holds_no_true_counts_and_has_no_seed():
     names = [field.name for field in fields(Release)]
     assert names == [
         "mechanism", "prior", "n", "noisy", "counts", "design_effect", "prior_stated",
+        "labels",
     ]  # fmt: skip
     private = release(dp.mechanism("lattice", 1e-6), [5, 6, 7], [1, 1, 1])
     with pytest.raises(ValueError, match="read-only"):
