@@ -24,11 +24,37 @@ import scipy.special
 MOVED: dict[Any, tuple[str, ...]] = {
     np: ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tanh"),
     scipy.special: (
-        "gammaln", "betaln", "logsumexp", "xlogy", "xlog1py", "digamma", "gamma", "erf", "erfc",
-        "erfcx", "ndtr", "ndtri", "log_ndtr", "betainc", "betaincinv", "gammainc", "gammaincc",
+        "gammaln",
+        "betaln",
+        "logsumexp",
+        "xlogy",
+        "xlog1py",
+        "digamma",
+        "gamma",
+        "erf",
+        "erfc",
+        "erfcx",
+        "ndtr",
+        "ndtri",
+        "log_ndtr",
+        "betainc",
+        "betaincinv",
+        "gammainc",
+        "gammaincc",
     ),
-    math: ("exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "lgamma", "gamma"),
-}  # fmt: skip
+    math: (
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "log2",
+        "log10",
+        "sin",
+        "cos",
+        "lgamma",
+        "gamma",
+    ),
+}
 GOLDEN = 0x9E3779B97F4A7C15  # 2^64 by the golden ratio: mixes neighbouring floats
 SHIFTS = np.array(
     [-1, 1, 0, 0], dtype=np.int64

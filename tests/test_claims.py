@@ -61,8 +61,13 @@ def delta_mechanism(**options: object) -> dp.Mechanism:
     return dp.mechanism("expMech-delta", 0.8, **{"delta": 1e-8, **options})
 
 
-def last_change(a: dp.Mechanism, b: dp.Mechanism, shares: list[float], sizes: Iterable[int],
-                metric: object = dp.hellinger) -> int | None:  # fmt: skip
+def last_change(
+    a: dp.Mechanism,
+    b: dp.Mechanism,
+    shares: list[float],
+    sizes: Iterable[int],
+    metric: object = dp.hellinger,
+) -> int | None:
     found = dp.crossover(a, b, shares, [1.0] * len(shares), list(sizes), metric)
     return found.changes[-1][0] if found.changes else None
 
@@ -116,8 +121,13 @@ def test_a_c1_wins_from_650_records() -> None:
         dp.mechanism("lapMech", 0.8),
         np.unique(np.geomspace(20, 3000, 25).astype(int)),
     )
-    slipped = last_change(delta_mechanism(distance="l1", metric="published"), lap, TENTH, sizes,
-                          dp.hellinger_published)  # fmt: skip
+    slipped = last_change(
+        delta_mechanism(distance="l1", metric="published"),
+        lap,
+        TENTH,
+        sizes,
+        dp.hellinger_published,
+    )
     l1 = last_change(delta_mechanism(distance="l1"), lap, TENTH, sizes)
     hamming = last_change(delta_mechanism(), lap, TENTH, sizes)
     assert (slipped, l1, hamming) == (645, 1405, 1645)
@@ -413,8 +423,11 @@ def test_b_c4_larger_priors_favour_the_distance() -> None:
 
 def test_b_c5_axial_symmetry_is_false() -> None:
     law = dp.mechanism("expMech-delta", 0.8, delta=5e-4).law([3, 7], FLAT)
-    halves = [np.isclose(p, 0.5 * law.probabilities[np.isclose(law.distances, d)].sum())
-              for p, d in zip(law.probabilities, law.distances, strict=True) if d > 0]  # fmt: skip
+    halves = [
+        np.isclose(p, 0.5 * law.probabilities[np.isclose(law.distances, d)].sum())
+        for p, d in zip(law.probabilities, law.distances, strict=True)
+        if d > 0
+    ]
     balanced = score_law(delta_mechanism(), [5, 5], FLAT)
     assert np.all(balanced.outputs[1:] == 2)
     check("B-C5", as_written=all(halves))
@@ -427,8 +440,13 @@ def test_b_m3_one_sided_noise_is_not_private() -> None:
     check("B-M3", as_written=bool(np.isfinite(draft.epsilon)))
 
 
-SMALL = [([x, n - x], prior, epsilon) for n in (2, 5, 8) for x in range(n + 1)
-         for prior in (FLAT, [0.001, 0.7]) for epsilon in (0.1, 0.8, 3.0)]  # fmt: skip
+SMALL = [
+    ([x, n - x], prior, epsilon)
+    for n in (2, 5, 8)
+    for x in range(n + 1)
+    for prior in (FLAT, [0.001, 0.7])
+    for epsilon in (0.1, 0.8, 3.0)
+]
 
 
 @pytest.fixture(scope="module")
@@ -482,8 +500,10 @@ def test_d_c1_smooth_wins_for_large_data_is_false() -> None:
         dp.mechanism("expMech-delta", 1.0, delta=1e-8),
     )
     lap, ilap = dp.mechanism("lapMech", 1.0), dp.mechanism("ilapMech", 1.0)
-    over = {n: [mean(m, [n // 2] * 2) / mean(lap, [n // 2] * 2) for m in (smooth, delta)]
-            for n in (300, 500)}  # fmt: skip
+    over = {
+        n: [mean(m, [n // 2] * 2) / mean(lap, [n // 2] * 2) for m in (smooth, delta)]
+        for n in (300, 500)
+    }
     assert over[300] == pytest.approx([2.7022, 0.9748], abs=6e-5)
     assert over[500] == pytest.approx([2.3170, 0.9584], abs=6e-5)
     ratio = mean(smooth, [200_000] * 2) / mean(ilap, [200_000] * 2)
@@ -543,8 +563,11 @@ def test_d_c5_distance_can_beat_counts() -> None:
     few = [mean(dp.mechanism(m, 1.0), [3, 3]) for m in ("expMech-smooth", "lapMech")]
     many = [
         mean(m, [250, 250])
-        for m in (dp.mechanism("expMech-delta", 1.0, delta=1e-8), dp.mechanism("lapMech", 1.0))
-    ]  # fmt: skip
+        for m in (
+            dp.mechanism("expMech-delta", 1.0, delta=1e-8),
+            dp.mechanism("lapMech", 1.0),
+        )
+    ]
     assert many[0] / many[1] == pytest.approx(0.9584, abs=6e-5)
     check("D-C5", as_written=few[0] < few[1] or many[0] < many[1])
     # Calibrated to its actual loss, D's mechanism beats ilapMech on balanced data.
@@ -562,9 +585,11 @@ def test_d_c5_distance_can_beat_counts() -> None:
     assert mean(fewer, [20, 20]) > mean(dp.mechanism("ilapMech", 1.0), [20, 20])
     over_all = [
         np.mean([mean(m, [x, 60 - x]) for x in range(61)])
-        for m in (dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.3), 60, FLAT, 1.0),
-                  dp.mechanism("ilapMech", 1.0))
-    ]  # fmt: skip
+        for m in (
+            dp.calibrate(dp.mechanism("expMech-smooth", 1.0, gamma=0.3), 60, FLAT, 1.0),
+            dp.mechanism("ilapMech", 1.0),
+        )
+    ]
     assert over_all[0] > over_all[1]
 
 
@@ -594,8 +619,10 @@ def test_e_c3_monte_carlo_error() -> None:
     rng = np.random.default_rng(6)
     p = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
     draws = 500
-    errors = [((np.bincount(rng.choice(5, draws, p=p), minlength=5) / draws - p) ** 2).sum()
-              for _ in range(4000)]  # fmt: skip
+    errors = [
+        ((np.bincount(rng.choice(5, draws, p=p), minlength=5) / draws - p) ** 2).sum()
+        for _ in range(4000)
+    ]
     expected = (1 - (p**2).sum()) / draws
     check("E-C3", as_written=abs(np.mean(errors) / expected - 1) < 0.1)
 
@@ -660,8 +687,10 @@ def test_e_c7_history_saves_budget() -> None:
         tables.budget(1.0, 40.0, 0.05),
     )
     assert costs == pytest.approx((0.1103, 0.1498), abs=6e-5)
-    assert all(tables.allocation(weights, 1.0, L, 0.05).alpha < tables.budget(1.0, L, 0.05)
-               for L in (20.0, 60.0))  # fmt: skip
+    assert all(
+        tables.allocation(weights, 1.0, L, 0.05).alpha < tables.budget(1.0, L, 0.05)
+        for L in (20.0, 60.0)
+    )
 
     # One earlier answer, so many times as noisy as a fresh one at the direct budget.
     def share(ratio: float, delta: float) -> float:
@@ -669,8 +698,10 @@ def test_e_c7_history_saves_budget() -> None:
         bought = tables.allocation([ratio], 1.0, length, delta).alpha
         return bought / tables.budget(1.0, length, delta)
 
-    shares = {delta: [share(ratio, delta) for ratio in (0.5, 1.0, 2.0, 5.57, 20.0)]
-              for delta in (0.001, 0.05, 0.3, 0.36, 0.4, 0.8)}  # fmt: skip
+    shares = {
+        delta: [share(ratio, delta) for ratio in (0.5, 1.0, 2.0, 5.57, 20.0)]
+        for delta in (0.001, 0.05, 0.3, 0.36, 0.4, 0.8)
+    }
     saves = {delta: max(each) < 1 - 1e-9 for delta, each in shares.items()}
     never_dearer = max(max(each) for each in shares.values()) <= 1.0
     assert all(saves[delta] for delta in saves if delta <= 0.36)

@@ -86,9 +86,7 @@ def test_calibrated_is_ahead_of_ilap_at_balanced_data_and_behind_over_all_data()
 
 
 @pytest.mark.slow
-def test_errors_fall_when_all_prior_parameters_grow_alike_and_may_rise_when_one_does() -> (
-    None
-):
+def test_errors_fall_when_all_of_a_prior_grows_and_may_rise_when_a_part_does() -> None:
     # earlier-papers, the exercise on a prior of records.
     for name in (
         "expMech",

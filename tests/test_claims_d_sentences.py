@@ -192,15 +192,22 @@ def test_d_c16_sensitivity_does_not_grow() -> None:
 
 
 def test_d_c17_laplace_mechanisms_are_private() -> None:
-    losses = {(m, k): dp.audit(dp.mechanism(m, 0.9), n, [1.0] * k).epsilon / 0.9
-              for m in ("lapMech", "ilapMech") for k, n in ((2, 10), (3, 7), (4, 5))}  # fmt: skip
+    losses = {
+        (m, k): dp.audit(dp.mechanism(m, 0.9), n, [1.0] * k).epsilon / 0.9
+        for m in ("lapMech", "ilapMech")
+        for k, n in ((2, 10), (3, 7), (4, 5))
+    }
     assert losses["ilapMech", 2] == pytest.approx(1.0, rel=1e-9)
     check("D-C17", max(losses.values()) <= 1 + 1e-9)
 
 
 def test_d_c18_change_of_the_smooth_sensitivity() -> None:
-    changes = [np.abs(np.diff(1.0 / profile(n, [a, b], True, gamma))).max() / gamma
-               for n in (5, 60) for a, b in ((1, 1), (0.1, 3)) for gamma in (0.2, 1.0)]  # fmt: skip
+    changes = [
+        np.abs(np.diff(1.0 / profile(n, [a, b], True, gamma))).max() / gamma
+        for n in (5, 60)
+        for a, b in ((1, 1), (0.1, 3))
+        for gamma in (0.2, 1.0)
+    ]
     check("D-C18", bool(max(changes) <= 1 + 1e-9))
 
 
@@ -384,8 +391,11 @@ def test_d_c29_below_300_records() -> None:
 
 
 def test_d_c30_small_priors() -> None:
-    better = [max(error(m, 100, prior=b) for m in ("lapMech", "ilapMech"))
-              < error("expMech-smooth", 100, prior=b) for b in (1e-3, 1.0, 20.0)]  # fmt: skip
+    better = [
+        max(error(m, 100, prior=b) for m in ("lapMech", "ilapMech"))
+        < error("expMech-smooth", 100, prior=b)
+        for b in (1e-3, 1.0, 20.0)
+    ]
     check("D-C30", all(better))
 
 
@@ -394,8 +404,11 @@ def test_d_c31_first_conclusion() -> None:
         n: error("expMech-smooth", n) / error("lapMech", n) for n in (100, 300, 500)
     }
     assert list(over.values()) == pytest.approx([2.933, 2.702, 2.317], abs=6e-4)
-    beats = [error("expMech-smooth", n, prior=b) < error("lapMech", n, prior=b)
-             for n in (50, 300) for b in (0.5, 1.0, 3.0)]  # fmt: skip
+    beats = [
+        error("expMech-smooth", n, prior=b) < error("lapMech", n, prior=b)
+        for n in (50, 300)
+        for b in (0.5, 1.0, 3.0)
+    ]
     check("D-C31", as_written=all(beats) and max(over.values()) < 1.0)
 
 

@@ -94,9 +94,15 @@ def test_tiny_parameters_have_the_interval_of_a_coin(size) -> None:
 
 
 SIZES = {
-    "self-rated-health": 20_190, "cryotherapy": 90, "immunotherapy": 90, "badges": 294,
-    "bike-days": 731, "cryotherapy-types": 90, "immunotherapy-types": 90, "bike-weather": 731,
-}  # fmt: skip
+    "self-rated-health": 20_190,
+    "cryotherapy": 90,
+    "immunotherapy": 90,
+    "badges": 294,
+    "bike-days": 731,
+    "cryotherapy-types": 90,
+    "immunotherapy-types": 90,
+    "bike-weather": 731,
+}
 
 
 def test_shipped_counts_are_complete():

@@ -30,16 +30,41 @@ DIRECT = [Requirement(one) for extra in [PROJECT["dependencies"],
 LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
-    "_lazy", "_validate", "_values", "posteriors", "divergences", "sensitivity", "laws", "samplers",
-    "mechanisms", "figures", "accuracy",
-    "auditing", "tables", "study", "_tabulated", "notebooks", "record", "runner",
-    "commands", "__main__",
-)  # fmt: skip
+    "_lazy",
+    "_validate",
+    "_values",
+    "posteriors",
+    "divergences",
+    "sensitivity",
+    "laws",
+    "samplers",
+    "mechanisms",
+    "figures",
+    "accuracy",
+    "auditing",
+    "tables",
+    "study",
+    "_tabulated",
+    "notebooks",
+    "record",
+    "runner",
+    "commands",
+    "__main__",
+)
 # What jupyter-book, myst-nb and the rest of the extra cannot do without.
 BROUGHT = {
-    "sphinx", "docutils", "myst-parser", "pybtex", "traitlets", "markupsafe",
-    "nbclient", "sphinx-external-toc", "pandas", "packaging", "pydantic-core",
-}  # fmt: skip
+    "sphinx",
+    "docutils",
+    "myst-parser",
+    "pybtex",
+    "traitlets",
+    "markupsafe",
+    "nbclient",
+    "sphinx-external-toc",
+    "pandas",
+    "packaging",
+    "pydantic-core",
+}
 PLOTTING = {"matplotlib", "seaborn", "mpl_toolkits"}
 TABLES = {"duckdb", "pydantic", "flint", "jinja2", "starlette", "uvicorn"}
 OPTIONAL = {

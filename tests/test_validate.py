@@ -99,7 +99,7 @@ def test_counts_and_priors_of_every_kind_of_number_are_the_same(kind: Any) -> No
 
 def test_a_number_that_is_too_large_for_a_float_is_not_finite() -> None:
     for call in (lambda x: dp.posterior(x, [1, 1]), lambda x: dp.hellinger(x, [1, 1])):
-        with pytest.raises(ValueError, match="must be finite|must be finite whole"):
+        with pytest.raises(ValueError, match="must be finite"):
             call(np.array([1, np.longdouble("1e4000")]))
 
 

@@ -34,22 +34,26 @@ NOT_COPIED = shutil.ignore_patterns(
 )
 PROBES = """
 import numpy as np, dpbayes as dp
-settings = ([7, 3], [30, 70]), ([5, 5, 5], [4, 1, 0]), ([500, 300, 200, 0, 0], [90, 80, 70, 60])
-names = "expMech", "expMech-smooth", "expMech-delta", "lapMech", "ilapMech", "geometric", "lattice"
+settings = ([7, 3], [30, 70]), ([5, 5, 5], [4, 1, 0])
+settings += (([500, 300, 200, 0, 0], [90, 80, 70, 60]),)
+names = "expMech", "expMech-smooth", "expMech-delta", "lapMech", "ilapMech"
+names += "geometric", "lattice"
 for counts in [one for group in settings for one in group]:
     prior = np.ones(len(counts))
     for name in names:
         for epsilon in (0.3, 1.0):
             try:
-                law = dp.mechanism(name, epsilon=epsilon).law(counts, prior)
+                mechanism = dp.mechanism(name, epsilon=epsilon)
+                law = mechanism.law(counts, prior)
                 print(name, law.mean_distance(), law.mean_distance().error)
                 print(law.quantile(0.9), law.probability(counts))
-                print(law.sample(np.random.default_rng(1), 3).ravel())
+                print(law.rvs(3, np.random.default_rng(1)).ravel())
                 if sum(counts) <= 20:
-                    print(dp.audit(dp.mechanism(name, epsilon=epsilon), sum(counts), prior).epsilon)
+                    print(dp.audit(mechanism, sum(counts), prior).epsilon)
             except Exception as error:
                 print(type(error).__name__)
-    print(dp.hellinger(prior + counts, prior), dp.global_sensitivity(sum(counts), prior))
+    print(dp.hellinger(prior + counts, prior))
+    print(dp.global_sensitivity(sum(counts), prior))
 """
 
 
@@ -66,10 +70,21 @@ class Mutant:
 
 
 SWAPS: dict[type, str] = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "/", ast.Mod: "*",
-    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
-    ast.And: "or", ast.Or: "and",
-}  # fmt: skip
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.Mult: "/",
+    ast.Div: "*",
+    ast.FloorDiv: "/",
+    ast.Mod: "*",
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.And: "or",
+    ast.Or: "and",
+}
 
 
 def mutants(path: Path) -> Iterator[Mutant]:

@@ -40,14 +40,17 @@ TAKE = """([name, kept]) => {
   for (const one of article.querySelectorAll('details')) one.open = true;
   for (const one of article.querySelectorAll('img')) one.src = one.src;
   for (const one of article.querySelectorAll('[id]')) {
-    if (!one.closest('svg')) one.id = anchor(name) + '--' + one.id;  // drawings refer to their own
+    if (!one.closest('svg')) one.id = anchor(name) + '--' + one.id;
+    // drawings refer to their own
   }
   for (const link of article.querySelectorAll('a[href]')) {
     const target = new URL(link.getAttribute('href'), location.href);
-    const page = decodeURIComponent(target.pathname).replace(/^\\//, '').replace(/\\.html$/, '');
+    const page = decodeURIComponent(target.pathname).replace(/^\\//, '')
+      .replace(/\\.html$/, '');
     if (target.origin !== location.origin) continue;
     if (!kept.includes(page)) link.removeAttribute('href');
-    else link.href = '#' + anchor(page) + (target.hash ? '--' + target.hash.slice(1) : '');
+    else link.href = '#' + anchor(page)
+      + (target.hash ? '--' + target.hash.slice(1) : '');
   }
   const chapter = document.createElement('section');
   chapter.className = 'printed-page';
@@ -61,14 +64,16 @@ COUNT = """() => {
   for (const one of document.querySelectorAll('figure .caption-number')) {
     numbers.set(one.textContent.trim(), `Fig. ${numbers.size + 1}`);
   }
-  for (const one of document.querySelectorAll('figure .caption-number, a .std-numref')) {
+  for (const one of document
+    .querySelectorAll('figure .caption-number, a .std-numref')) {
     const text = one.textContent.trim();
     if (numbers.has(text)) one.textContent = numbers.get(text) + ' ';
   }
 }"""
 PUT = """html => {
   document.body.className = 'printed-book';
-  document.body.innerHTML = '<main class="bd-content"><div class="bd-article-container">'
+  document.body.innerHTML =
+    '<main class="bd-content"><div class="bd-article-container">'
     + html + '</div></main>';
   document.documentElement.dataset.theme = 'light';
   for (const image of document.querySelectorAll('img')) image.loading = 'eager';

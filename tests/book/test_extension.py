@@ -75,8 +75,15 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     shown = page(project)
     assert f"Twice n is {QUOTED.format(6)}" in shown
     assert "There are 3 records, fewer than 5." in shown
-    for words in ("Table 1", "a third of its square", "1.33", "squares.csv", "It rises to",
-                  "part/tiny: there is no reference", "1 notebooks in"):  # fmt: skip
+    for words in (
+        "Table 1",
+        "a third of its square",
+        "1.33",
+        "squares.csv",
+        "It rises to",
+        "part/tiny: there is no reference",
+        "1 notebooks in",
+    ):
         assert words in shown, words
     assert 'aria-label="A &#x27;line&#x27;."' in shown
     result = page(project, "results/part/tiny")
@@ -220,21 +227,29 @@ def test_a_failing_notebook_stops_the_build_and_the_others_are_kept(
 
 def test_numbers_are_formatted() -> None:
     for value, form, shown in (
-        (0.6353, ".2f up", "0.64"), (0.6353, ".2f down", "0.63"), (0.6353, ".1% up", "63.6%"),
-        (12345.6, ",.0f", "12,346"), (12345.2, ",.0f up", "12,346"), (5, "d", "5"),
-        (9.001e-5, ".1e up", "9.1 × 10⁻⁵"), (-0.5, ".1f", "−0.5"), (0.3 - 0.1, ".1f up", "0.2"),
-        (11019.0, ",d", "11,019"), (0.001234, ".2g up", "0.0013"),
-    ):  # fmt: skip
+        (0.6353, ".2f up", "0.64"),
+        (0.6353, ".2f down", "0.63"),
+        (0.6353, ".1% up", "63.6%"),
+        (12345.6, ",.0f", "12,346"),
+        (12345.2, ",.0f up", "12,346"),
+        (5, "d", "5"),
+        (9.001e-5, ".1e up", "9.1 × 10⁻⁵"),
+        (-0.5, ".1f", "−0.5"),
+        (0.3 - 0.1, ".1f up", "0.2"),
+        (11019.0, ",d", "11,019"),
+        (0.001234, ".2g up", "0.0013"),
+    ):
         assert formatted(value, form) == shown
 
 
 def test_a_drawing_takes_the_colours_of_the_page() -> None:
     svg = (
         '<?xml version="1.0"?><svg width="96pt" viewBox="0 0 96'
-        ' 60"><title>a</title><desc>b</desc><style>*{}</style><g id="figure_1"><g id="text_1"><g'
-        ' transform="translate(1.23456 2) scale(0.11 -0.11)"><path id="a" d="M'
-        ' 10.123456 0" style="fill: #000000"/><use xlink:href="#a"/></g></g><path'
-        ' style="stroke: #1B6CA8; fill: #ffffff" clip-path="url(#p1)"/></g></svg>'
+        ' 60"><title>a</title><desc>b</desc><style>*{}</style><g id="figure_1"><g'
+        ' id="text_1"><g transform="translate(1.23456 2) scale(0.11 -0.11)"><path'
+        ' id="a" d="M 10.123456 0" style="fill: #000000"/><use'
+        ' xlink:href="#a"/></g></g><path style="stroke: #1B6CA8; fill: #ffffff"'
+        ' clip-path="url(#p1)"/></g></svg>'
     )
     shown = inlined(svg, "d0-", 'a "line"')
     assert 'aria-label="a &quot;line&quot;"' in shown
@@ -250,10 +265,14 @@ def test_a_drawing_takes_the_colours_of_the_page() -> None:
 
 
 CLAIM: dict[str, Any] = {
-    "id": "D-C4", "source": "D, section 7.1, Table 1", "claim": "It holds.",
-    "verdict": "holds corrected", "finding": "It holds away from $0$.",
-    "evidence": ["part/tiny::double"], "test": "tests/test_claims.py::test_d_c4",
-}  # fmt: skip
+    "id": "D-C4",
+    "source": "D, section 7.1, Table 1",
+    "claim": "It holds.",
+    "verdict": "holds corrected",
+    "finding": "It holds away from $0$.",
+    "evidence": ["part/tiny::double"],
+    "test": "tests/test_claims.py::test_d_c4",
+}
 
 
 def board(project: Path, *claims: dict[str, Any]) -> subprocess.CompletedProcess[str]:

@@ -124,8 +124,12 @@ def test_every_public_name_is_on_a_page() -> None:
 def test_every_name_on_a_page_has_an_example_or_is_used_in_one() -> None:
     """Examples in docstrings run with the other doctests, those of pages below."""
     read = doctest.DocTestParser().get_examples
-    shown = {name: (inspect.getdoc(loaded(name)) or "") if kind[:2] != "py" else page.read_text()
-             for name, (kind, page) in API.items()}  # fmt: skip
+    shown = {
+        name: (inspect.getdoc(loaded(name)) or "")
+        if kind[:2] != "py"
+        else page.read_text()
+        for name, (kind, page) in API.items()
+    }
     texts = [*shown.values(), *(path.read_text("utf-8") for path in PAGES.values())]
     code = " ".join(f"{one.source} {one.want}" for text in texts for one in read(text))
     used = set(re.findall(r"\w+", code))

@@ -18,7 +18,8 @@ FOCUSED = """() => {
     text: one.textContent.trim(), href: one.href || '',
     in: (one.closest('main, .bd-links') || {id: '', className: ''}).id ||
       (one.closest('.bd-links') ? 'sidebar' : ''),
-    seen: one.getBoundingClientRect().top >= 0 && one.getBoundingClientRect().height > 0,
+    seen: one.getBoundingClientRect().top >= 0
+      && one.getBoundingClientRect().height > 0,
   };
 }"""
 

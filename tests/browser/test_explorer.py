@@ -27,7 +27,8 @@ COMPUTE = """states => {
   const model = new window.parts.Model();
   return states.map(given => {
     const state = window.parts.checkedState(given), seen = model.compute(state);
-    return {law: [...seen.law], mean: seen.mean, audited: seen.audited, truth: seen.truth,
+    return {law: [...seen.law], mean: seen.mean,
+      audited: seen.audited, truth: seen.truth,
             scale: seen.scale, line: window.parts.commandOf(state)};
   });
 }"""
@@ -74,17 +75,26 @@ def random_states(number: int) -> Iterator[dict[str, Any]]:
     for place in range(number):
         n = int(rng.choice([1, 2, 7, 30, 60]))
         yield {
-            "n": n, "ones": int(rng.choice([0, n, rng.integers(n + 1)])), "noisy": None,
+            "n": n,
+            "ones": int(rng.choice([0, n, rng.integers(n + 1)])),
+            "noisy": None,
             "prior": [float(one) for one in rng.choice([0.01, 0.5, 1.0, 30.0], 2)],
-            "epsilon": float(rng.choice([0.05, 0.5, 1.0, 4.0])), "gamma": 0.7, "delta": 1e-4,
-            "mechanism": EXPLORED[place % len(EXPLORED)], "promise": "nominal",
+            "epsilon": float(rng.choice([0.05, 0.5, 1.0, 4.0])),
+            "gamma": 0.7,
+            "delta": 1e-4,
+            "mechanism": EXPLORED[place % len(EXPLORED)],
+            "promise": "nominal",
             "distance": str(rng.choice(["hellinger", "published"], p=[0.75, 0.25])),
-        }  # fmt: skip
+        }
 
 
 def described(state: dict[str, Any]) -> Any:
-    options = {"expMech-smooth": ["gamma"], "expMech-delta": ["delta"],
-               "expMech-repaired": ["delta"], "discrete-gaussian": ["delta"]}  # fmt: skip
+    options = {
+        "expMech-smooth": ["gamma"],
+        "expMech-delta": ["delta"],
+        "expMech-repaired": ["delta"],
+        "discrete-gaussian": ["delta"],
+    }
     given = {name: state[name] for name in options.get(state["mechanism"], [])}
     if state["mechanism"] in SCORED:
         given["metric"] = state["distance"]

@@ -13,18 +13,22 @@ from tests.browser.watching import NARROW, Visited, Watched, what
 PHONE = 390
 HEAVIEST = 1_000_000  # bytes of a first visit, uncompressed
 # Letters of s points are drawn by scale(s / 100) in units of the drawing.
-LETTERS = """() => [...document.querySelectorAll('svg.drawn')].filter(one => one.checkVisibility())
+LETTERS = """() => [...document.querySelectorAll('svg.drawn')]
+  .filter(one => one.checkVisibility())
   .flatMap(one => {
     const unit = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
     const sizes = [...one.querySelectorAll('[id*=text_] g[transform*=scale]')]
-      .map(text => 100 * Number(/scale\\((0\\.\\d+)/.exec(text.getAttribute('transform'))[1]));
+      .map(text =>
+        100 * Number(/scale\\((0\\.\\d+)/.exec(text.getAttribute('transform'))[1]));
     return sizes.map(size => size * unit);
   })"""
 WIDEST = """() => Math.max(...[...document.querySelectorAll('svg.drawn')]
-  .filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect().right))"""
+  .filter(one => one.checkVisibility())
+  .map(one => one.getBoundingClientRect().right))"""
 CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
   const way = getComputedStyle(one).overflowX;
-  return way !== 'visible' && one.clientWidth > 20 && one.scrollWidth > one.clientWidth + 2
+  return way !== 'visible' && one.clientWidth > 20
+    && one.scrollWidth > one.clientWidth + 2
     && one.checkVisibility() && !one.closest('.goes-on, svg');
 }).map(one => one.outerHTML.slice(0, 120))"""
 pytestmark = pytest.mark.browser

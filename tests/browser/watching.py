@@ -33,16 +33,19 @@ FACTS = """() => {
     untypeset: all('.math')
       .filter(one => one.textContent.trim() && !one.querySelector('math'))
       .map(one => one.textContent),
-    figures: all('main figure').filter(one => one.querySelector('img, svg.drawn')).map(one => ({
+    figures: all('main figure').filter(one => one.querySelector('img, svg.drawn'))
+      .map(one => ({
       alt: one.querySelector('svg.drawn')?.getAttribute('aria-label')
         ?? one.querySelector('img').alt,
       width: one.querySelector('svg.drawn')?.viewBox.baseVal.width
         ?? one.querySelector('img').naturalWidth,
-      caption: (one.querySelector('figcaption') || {textContent: ''}).textContent.trim(),
+      caption: (one.querySelector('figcaption') || {textContent: ''})
+        .textContent.trim(),
     })),
     loose: all('main .cell_output :is(img, svg.drawn)')
       .filter(one => !one.closest('figure')).map(one => one.src ?? one.id),
-    links: all('a[href]').filter(one => one.checkVisibility() || !one.closest('.printed-file'))
+    links: all('a[href]')
+      .filter(one => one.checkVisibility() || !one.closest('.printed-file'))
       .map(one => one.href.split('#')[0]),
   };
 }"""
@@ -52,7 +55,8 @@ CHECK = """async rules => {
     ...(rules ? {runOnly: {type: 'rule', values: rules}}
       : {rules: {'label-content-name-mismatch': {enabled: true}}}),
   });
-  return found.violations.map(one => [one.id, one.nodes.length, one.nodes[0].html.slice(0, 200),
+  return found.violations.map(one => [one.id, one.nodes.length,
+    one.nodes[0].html.slice(0, 200),
     one.nodes[0].failureSummary.slice(0, 300)]);
 }"""
 # A drawing is one picture to a screen reader: emptied, it spares axe nine elements of
@@ -69,8 +73,10 @@ UNFOLDED = """() => {
   for (const one of folds) one.open = true;
   return folds.length + document.querySelectorAll('main .admonition.toggle').length;
 }"""
-FOLDED = """() => [...document.querySelectorAll('main :is(details, .admonition.toggle) > *')]
-  .filter(one => !one.checkVisibility() && one.closest('details:not([open]), .toggle-hidden'))
+FOLDED = """() => [...document
+  .querySelectorAll('main :is(details, .admonition.toggle) > *')]
+  .filter(one => !one.checkVisibility()
+    && one.closest('details:not([open]), .toggle-hidden'))
   .map(one => one.outerHTML.slice(0, 100))"""
 COLOURS = ["color-contrast", "link-in-text-block"]  # all that changes at night
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"

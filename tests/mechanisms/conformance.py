@@ -305,9 +305,14 @@ def check_sources(setting: Setting) -> None:
 
 
 BAD_INPUT = (
-    ([-1, 5], [1, 1]), ([0.5, 5], [1, 1]), ([math.nan, 5], [1, 1]), ([5], [1]), ([3, 4], [0, 1]),
-    ([3, 4], [1]), ("34", [1, 1]),
-)  # fmt: skip
+    ([-1, 5], [1, 1]),
+    ([0.5, 5], [1, 1]),
+    ([math.nan, 5], [1, 1]),
+    ([5], [1]),
+    ([3, 4], [0, 1]),
+    ([3, 4], [1]),
+    ("34", [1, 1]),
+)
 
 
 def check_input(setting: Setting) -> None:
@@ -338,9 +343,15 @@ def check_options(setting: Setting) -> None:
 
 LISTED = (check_laws, check_audit)
 ALL = (
-    check_samples, check_draws, check_likelihoods, check_step_law, check_promise, check_sources,
-    check_input, check_options,
-)  # fmt: skip
+    check_samples,
+    check_draws,
+    check_likelihoods,
+    check_step_law,
+    check_promise,
+    check_sources,
+    check_input,
+    check_options,
+)
 
 
 def complaints(setting: Setting, checks=LISTED + ALL) -> list[str]:

@@ -26,9 +26,16 @@ VARIANTS = {
 """Mechanisms with another option than the usual one, by a name for tests."""
 
 SCORED = (
-    "expMech", "expMech-local", "expMech-smooth", "expMech-smooth, l1", "expMech-delta",
-    "expMech-delta, l1", "expMech-repaired", "permute-and-flip", "permute-and-flip, smooth",
-)  # fmt: skip
+    "expMech",
+    "expMech-local",
+    "expMech-smooth",
+    "expMech-smooth, l1",
+    "expMech-delta",
+    "expMech-delta, l1",
+    "expMech-repaired",
+    "permute-and-flip",
+    "permute-and-flip, smooth",
+)
 NOISE = {
     "lapMech": (lambda k: k, reference.clamped),
     "ilapMech": (lambda k: 1 if k == 2 else 2, reference.clamped),

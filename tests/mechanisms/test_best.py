@@ -219,20 +219,40 @@ def test_a_window_gives_the_answers_of_the_whole_and_far_from_the_ends_the_count
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: OptimalMechanism(1.0).law([50, 50], [1, 1]), ValueError,
-         r"101 histograms.*k = 2 the linear program takes n up to 65"),
-        (lambda: OptimalMechanism(70.0).law([2, 1], [1, 1]), ValueError,
-         r"epsilon must lie in \[1e-06, 69\] .*, got 70.0"),
-        (lambda: Remapped(dp.mechanism("ilapMech", 1.0)).law([1, 1, 1], [1, 1, 1]), TypeError,
-         "base must list every histogram"),
-        (lambda: solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1))), ArithmeticError,
-         "not solved"),
-        (lambda: best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6), ValueError,
-         r"epsilon = 0.001 .* compares at most 4000"),
-        (lambda: dp.mechanism("lattice", 1.0, remap=True).law([30, 30, 40], [1, 1, 1]), ValueError,
-         r"5151 histograms.* a remap of lattice noise"),
+        (
+            lambda: OptimalMechanism(1.0).law([50, 50], [1, 1]),
+            ValueError,
+            r"101 histograms.*k = 2 the linear program takes n up to 65",
+        ),
+        (
+            lambda: OptimalMechanism(70.0).law([2, 1], [1, 1]),
+            ValueError,
+            r"epsilon must lie in \[1e-06, 69\] .*, got 70.0",
+        ),
+        (
+            lambda: Remapped(dp.mechanism("ilapMech", 1.0)).law([1, 1, 1], [1, 1, 1]),
+            TypeError,
+            "base must list every histogram",
+        ),
+        (
+            lambda: solve_program(np.array([1.0]), np.ones((1, 1)), np.ones((1, 1))),
+            ArithmeticError,
+            "not solved",
+        ),
+        (
+            lambda: best_answers((1.0, 1.0), 10**6, 0.001, 0, 10**6),
+            ValueError,
+            r"epsilon = 0.001 .* compares at most 4000",
+        ),
+        (
+            lambda: dp.mechanism("lattice", 1.0, remap=True).law(
+                [30, 30, 40], [1, 1, 1]
+            ),
+            ValueError,
+            r"5151 histograms.* a remap of lattice noise",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused_with_what_does(call, error, words):
     with pytest.raises(error, match=words):
         call()

@@ -189,12 +189,24 @@ def test_three_attributes_are_enough_for_audit_comparison_and_reading():
 
 @pytest.mark.parametrize(
     ("name", "options", "proved"),
-    [("expMech", {}, Fraction(2)), ("expMech-smooth", {}, Fraction(4)),
-     *[("expMech-smooth", {"gamma": gamma, "distance": distance}, 2 * (1 + times * Fraction(gamma)))
-       for gamma in (0.001, 0.3, 1 / 3, 1e-9) for distance, times in (("hamming", 1), ("l1", 2))],
-     *[("expMech-repaired", {"share": share}, 2 / (1 - Fraction(share)))
-       for share in (0.2, 0.1, 1e-3, 0.9999)]],
-)  # fmt: skip
+    [
+        ("expMech", {}, Fraction(2)),
+        ("expMech-smooth", {}, Fraction(4)),
+        *[
+            (
+                "expMech-smooth",
+                {"gamma": gamma, "distance": distance},
+                2 * (1 + times * Fraction(gamma)),
+            )
+            for gamma in (0.001, 0.3, 1 / 3, 1e-9)
+            for distance, times in (("hamming", 1), ("l1", 2))
+        ],
+        *[
+            ("expMech-repaired", {"share": share}, 2 / (1 - Fraction(share)))
+            for share in (0.2, 0.1, 1e-3, 0.9999)
+        ],
+    ],
+)
 def test_the_factor_is_no_less_than_the_proof_asks_for_and_a_divisor_promises_its_own(
     name, options, proved
 ):

@@ -44,8 +44,11 @@ PLACE = re.compile(
     r"(?:sections?|(?:Lemma|Theorem|Definition|Algorithm)s?|Corollary) ([\d.]+)"
 )
 GREEK = {r"\epsilon": "ε", r"\delta": "δ", r"\gamma": "γ", r"\le": "≤", "$": ""}
-CARD = """<details class="claim verdict-{kind} document-{letter}" id="claim-{name}"><summary>
-<span class="claim-verdict">{badge} {verdict}</span> <span class="claim-name">{claim.id}</span>
+CARD = """\
+<details class="claim verdict-{kind} document-{letter}" id="claim-{name}">
+<summary>
+<span class="claim-verdict">{badge} {verdict}</span>
+<span class="claim-name">{claim.id}</span>
 <div class="claim-statement">
 
 {claim.claim}
@@ -161,11 +164,16 @@ def card(claim: Claim, known: Mapping[str, str]) -> str:
     numbers = "; ".join(f"{{doc}}`/results/{one}`" for one in claim.notebooks)
     named = ", ".join(f"{{ref}}`{known[one]} <{one}>`" for one in claim.errata)
     return CARD.format(
-        claim=claim, badge=BADGES[claim.verdict], verdict=claim.verdict.capitalize(),
-        kind=claim.verdict.replace(" ", "-"), name=claim.id.lower(), letter=claim.id[0].lower(),
-        place=place[:1].upper() + place[1:], numbers=numbers,
+        claim=claim,
+        badge=BADGES[claim.verdict],
+        verdict=claim.verdict.capitalize(),
+        kind=claim.verdict.replace(" ", "-"),
+        name=claim.id.lower(),
+        letter=claim.id[0].lower(),
+        place=place[:1].upper() + place[1:],
+        numbers=numbers,
         misprints=f" Misprint: {named}." if named else "",
-    )  # fmt: skip
+    )
 
 
 def table(*rows: list[str]) -> str:

@@ -26,8 +26,22 @@ PAGE = "explorer/index"
 STYLES = ("uplot/uPlot.min.css", "explorer/explorer.css")
 LIBRARY, PROGRAM = "uplot/uPlot.iife.min.js", "explorer/explorer.js"
 SCRIPTS = Path(__file__).parents[2] / "_extra" / "explorer"
-ORDER = ("gamma", "distances", "sensitivities", "steps", "mechanisms", "flips", "laws",
-         "posteriors", "model", "state", "words", "charts", "controls", "main")  # fmt: skip
+ORDER = (
+    "gamma",
+    "distances",
+    "sensitivities",
+    "steps",
+    "mechanisms",
+    "flips",
+    "laws",
+    "posteriors",
+    "model",
+    "state",
+    "words",
+    "charts",
+    "controls",
+    "main",
+)
 MODULAR = re.compile(r"^import \{[^}]*\} from .*;\n|^export (?=\w)", re.MULTILINE)
 
 STATES = {  # as the explorer writes them into an address
