@@ -57,7 +57,7 @@ def _write_table(path: Path, rows: int, rng: np.random.Generator) -> None:
 
 
 def plan_text(epsilon: str, mechanism: str) -> str:
-    """Return the plan of the example, nine lines."""
+    """Return the plan of the example, eight lines."""
     listed = ", ".join(f'"{label}"' for label in (*ANSWERS, NO_ANSWER))
     return f"""dataset = "survey"
 account = "survey.account"
@@ -65,7 +65,6 @@ unit = "record"
 column = "smokes"
 categories = [{listed}]
 missing = "{NO_ANSWER}"
-missing_values = ["", "NA"]
 mechanism = "{mechanism}"
 epsilon = "{epsilon}"
 """

@@ -19,10 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PlainValidator, model_validator
 
-from dpbayes._validate import shown
 from dpbayes.tables.attributes import Attribute, Bins, Categories, check_attributes
-from dpbayes.tables.files import Beside, Declared, Epsilon, Named, Number, Text, wrong
-from dpbayes.tables.table import DROP, REFUSE, Rules
+from dpbayes.tables.files import (
+    Beside,
+    Declared,
+    Epsilon,
+    Named,
+    Number,
+    Spelling,
+    Text,
+    wrong,
+)
+from dpbayes.tables.rules import DROP, MISSING_VALUES, REFUSE, Rules
 from dpbayes.tables.units import RELATIONS
 
 MOST_CELLS = 10_000
@@ -61,10 +69,12 @@ def _all_are(values: Any, kinds: tuple[type, ...]) -> bool:
 class Plan(Declared):
     """A checked plan; make one with `read_plan`.
 
-    `attributes` are one or two; `rules` say what becomes of missing values and who is
-    protected; `records` is "public" or "secret"; `prior` has one parameter a cell,
+    `attributes` are one or two; `rules` say who is protected and what becomes of
+    missing values; `records` is "public" or "secret"; `prior` has one parameter a cell,
     shape (k,). `count` names a column with the number of records of each row.
-    `correlation` is how alike two records of one person are.
+    `correlation` is how alike two records of one person are. Texts in `missing_values`
+    stand for a missing answer and for a missing name of a person, by default those that
+    a cube file has; what `categories` list is never missing.
     """
 
     dataset: Named
@@ -75,9 +85,7 @@ class Plan(Declared):
     count: Text | None = None
     categories: Annotated[Listed | dict[str, Listed], PlainValidator(_categories)]
     missing: str = REFUSE
-    missing_values: tuple[Annotated[str, Field(pattern=r"^[^\x00]*$")], ...] = Field(
-        ("", "NA"), strict=False
-    )
+    missing_values: tuple[Spelling, ...] = Field(MISSING_VALUES, strict=False)
     records: Literal["public", "secret"] = "public"
     chosen: Text | None = Field(None, alias="mechanism")
     options: dict[str, Any] = Field(default_factory=dict)
@@ -102,7 +110,7 @@ class Plan(Declared):
                 "prior", f"one number, or {cells}, above 0 and at most 1e9", given
             )
         self._check_missing()
-        self._check_count()
+        self.rules.check(self.attributes)
         if "correlation" in self.file.settings and self.unit.keep == 1:
             raise wrong(
                 "correlation",
@@ -132,16 +140,7 @@ class Plan(Declared):
             raise ValueError(f"categories: {error}") from None
 
     def _check_missing(self) -> None:
-        value, absent = self.missing, self.missing_values
-        labels = [
-            v for a in self.attributes if a.of_texts for v in a.labels if v != value
-        ]
-        if twice := [label for label in labels if label in absent]:
-            allowed = (
-                "different from what stands for a missing value"
-                f" ({shown(list(absent))}); missing_values = [...] says what does"
-            )
-            raise wrong("categories", allowed, twice[0])
+        value = self.missing
         if value == DROP and self.records == "public":
             allowed = (
                 '"refuse" or a category; dropping rows makes the number of records'
@@ -151,19 +150,6 @@ class Plan(Declared):
         without = [a.name for a in self.attributes if value not in a.labels]
         if value not in (REFUSE, DROP) and without:
             raise wrong("missing", f'"refuse" or a category of {without[0]}', value)
-
-    def _check_count(self) -> None:
-        if self.count is None:
-            return
-        names = [attribute.name for attribute in self.attributes]
-        if self.count in names:
-            raise wrong("count", "another column than those that are counted", names)
-        if self.unit.person is not None:
-            raise wrong(
-                "count",
-                'used with unit = "record": a row stands for several people',
-                self.count,
-            )
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
@@ -223,8 +209,8 @@ class Plan(Declared):
         options = [o for o in sorted(self.options.items()) if o[0] not in left_out]
         prior = self.prior.tolist() if afterwards is None else []
         return repr(
-            [self.dataset, self.attributes, self.rules, self.records, self.mechanism,
-             options, str(self.epsilon), prior]
+            [self.dataset, self.attributes, self.rules.statement(), self.records,
+             self.mechanism, options, str(self.epsilon), prior]
         )  # fmt: skip
 
     def request_of(self, fingerprint: str, statement: str) -> str:

@@ -85,10 +85,13 @@ def test_what_is_no_count_is_refused_and_costs_nothing(survey, capsys, rows, tol
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (PLAN + 'count = "health"\n', "count must be another column than those"),
+        (
+            PLAN + 'count = "health"\n',
+            "line 7: count must be a column that is no attribute",
+        ),
         (
             COUNTED.replace('unit = "record"', 'person = "id"'),
-            'count must be used with unit = "record"',
+            "count must not be used where the unit is a person",
         ),
         (PLAN + 'count = ""\n', "count must be"),
         (PLAN + "count = 3\n", "count must be"),

@@ -6,9 +6,11 @@ from fractions import Fraction
 
 import pytest
 
+from dpbayes.tables.attributes import Bins
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.release import statement_of
-from dpbayes.tables.table import count
+from dpbayes.tables.rules import MISSING_VALUES
+from dpbayes.tables.table import TableError, count
 from dpbayes.tables.units import RECORD
 from tests.tables.clinic import OF_NOBODY, PLAN, planned
 
@@ -41,6 +43,91 @@ def test_edges_may_be_open(tmp_path):
     (tmp_path / "t.csv").write_text("health\n-3\n17.9\n18\n400\n")
     counts = count(tmp_path / "t.csv", plan.attributes, plan.rules)
     assert counts.tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "edges", ["[-inf, inf]", "[0, inf, 5]", "[inf, 0]", "[0, nan]", "[-inf, -inf]"]
+)
+def test_edges_follow_the_one_rule_of_bins(tmp_path, edges):
+    text = changed("cat", f"categories = {{health = {{edges = {edges}}}}}")
+    given = tuple(map(float, edges.strip("[]").split(",")))
+    try:
+        told = Bins("health", given).labels
+    except ValueError as error:
+        with pytest.raises(PlanError) as refused:
+            planned(tmp_path, text)
+        assert str(error).partition(", got")[0] in str(refused.value)
+    else:  # one bin alone is no release
+        assert told == ("any number",)
+        with pytest.raises(PlanError, match="2 to 10000 cells in all, got 1"):
+            planned(tmp_path, text)
+
+
+SPELLED = (*MISSING_VALUES, " n/a ", "null", "nan", "  ", "\t")
+
+
+@pytest.mark.parametrize("text", SPELLED)
+def test_what_counts_as_missing_is_what_it_is_in_a_cube(tmp_path, text):
+    table = tmp_path / "t.csv"
+    table.write_text(f'health\ngood\n"{text}"\n')
+    refusing = planned(tmp_path, PLAN)
+    with pytest.raises(TableError, match="row 2 has no value in 'health'"):
+        count(table, refusing.attributes, refusing.rules)
+    counting = planned(tmp_path, changed("x", 'missing = "poor"'))
+    assert count(table, counting.attributes, counting.rules).tolist() == [1, 0, 1]
+    dropping = planned(tmp_path, changed("x", 'missing = "drop"\nrecords = "secret"'))
+    assert count(table, dropping.attributes, dropping.rules).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("text", SPELLED)
+def test_who_has_no_name_is_nobody_in_a_plan(tmp_path, text):
+    table = tmp_path / "t.csv"
+    table.write_text(f'id,health\n1,good\n"{text}",good\n"{text}",poor\n')
+    plan = planned(tmp_path, OF_NOBODY + 'person = "id"\n')
+    with pytest.raises(TableError, match="row 2 has no value in 'id', the column that"):
+        count(table, plan.attributes, plan.rules)
+
+
+def test_a_number_that_is_none_is_nobody(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    rows = (
+        "(VALUES (1.0, 'good'), ('nan'::DOUBLE, 'good'), (NULL, 'poor')) t(id, health)"
+    )
+    for i, order in enumerate(("id", "id DESC NULLS LAST", "id NULLS FIRST")):
+        table = tmp_path / f"{i}.parquet"
+        duckdb.sql(f"COPY (SELECT * FROM {rows} ORDER BY {order}) TO '{table}'")
+        plan = planned(tmp_path, OF_NOBODY + 'person = "id"\n')
+        with pytest.raises(TableError, match="has no value in 'id'"):
+            count(table, plan.attributes, plan.rules)
+
+
+def test_a_spelling_that_the_plan_lists_is_a_category(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("health\ngood\n?\nNone\n")
+    listed = changed("cat", 'categories = ["good", "None"]\nmissing = "None"')
+    plan = planned(tmp_path, listed)
+    assert count(table, plan.attributes, plan.rules).tolist() == [1, 2]
+    plan = planned(tmp_path, changed("cat", 'categories = ["good", "None", "?"]'))
+    assert count(table, plan.attributes, plan.rules).tolist() == [1, 1, 1]
+    more = 'missing_values = ["99"]\nmissing = "poor"'
+    plan = planned(tmp_path, changed("x", more))
+    table.write_text("health\ngood\n 99 \n")
+    assert count(table, plan.attributes, plan.rules).tolist() == [1, 0, 1]
+    table.write_text("health\ngood\nNA\n")
+    with pytest.raises(TableError, match="row 2 has a value in 'health' that was not"):
+        count(table, plan.attributes, plan.rules)
+
+
+def test_how_spellings_are_listed_does_not_change_what_is_drawn(tmp_path):
+    def statement(listed):
+        return statement_of(
+            planned(tmp_path, changed("x", f"missing_values = {listed}"))
+        )
+
+    assert (
+        statement('["", "NA"]') == statement('["na", " "]') == statement('["NA", ""]')
+    )
+    assert statement('["", "NA"]') != statement('["NA"]')
 
 
 def test_the_budget_of_a_person_is_shared_by_the_records_kept(tmp_path):

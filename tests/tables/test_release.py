@@ -66,7 +66,7 @@ REFUSED = [
     (
         'missing_values = ["good"]',
         PlanError,
-        "categories must be different from what stands for a",
+        "line 7: missing_values must not have what health lists as a value, got 'good'",
     ),
     ('person = "id"', PlanError, "and not both: it says who is protected"),
 ]
