@@ -7,7 +7,7 @@ from typing import Any
 
 from dpbayes.figures.typeset import cell, formatted
 
-SHOWN_ROWS = 12
+SHOWN_ROWS = 8
 
 
 def as_markdown(
@@ -26,7 +26,8 @@ def as_markdown(
     lines = [[*heads.values()], ["--:"] * len(heads), *zip(*cells, strict=True)]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     more = len(columns[next(iter(columns))]) - SHOWN_ROWS
-    return f"{text}\n\n… and {more} more rows" if more > 0 else text
+    rows = "row" if more == 1 else "rows"
+    return f"{text}\n\n… and {more} more {rows}" if more > 0 else text
 
 
 def columns_of(name: str, data: Any) -> dict[str, Sequence[Any]]:
@@ -93,6 +94,10 @@ def _known(what: str, given: Mapping[str, Any], columns: Mapping[str, Any]) -> N
 
 
 def _in_table(value: Any, form: str) -> str:
-    """Return a value as a table shows it: six digits where no format is given."""
-    short = f"{value:.6g}" if isinstance(value, float) and not form else str(value)
-    return cell(short, form).replace("|", "\\|")
+    """Return a value as a table shows it: three digits where no format is given, and
+    all digits of a whole number.
+    """
+    if isinstance(value, float) and not form:
+        whole = 1000 <= abs(value) < 1e9
+        return cell(f"{value:.0f}" if whole else f"{value:.3g}", ",d" if whole else "")
+    return cell(str(value), form).replace("|", "\\|")

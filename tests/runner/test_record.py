@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dpbayes import record
+from dpbayes._tabulated import as_markdown
 from dpbayes.figures.alternative import alternative_text
 from dpbayes.figures.typeset import typeset
 
@@ -227,3 +228,11 @@ def test_signs_and_powers_are_typeset() -> None:
         ),
     }.items():
         assert typeset(text) == shown == typeset(shown)
+
+
+def test_a_table_without_formats_shows_three_digits_and_eight_rows() -> None:
+    rows = [0.123456, 1234.5, 7, 1e-7, *range(5)]
+    text = as_markdown({"x": rows}, {"x": "x"}, {})
+    shown = [line.strip("| ") for line in text.splitlines()[2:]]
+    assert shown[:4] == ["0.123", "1,234", "7", "1 × 10⁻⁷"]
+    assert shown[-1] == "… and 1 more row"

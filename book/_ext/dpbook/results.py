@@ -1,6 +1,6 @@
 """Pages of results: the way there is folded away, and what is quoted says its setting.
 
-On a page of `results/` the sections under three headings become ``<details>``. A number
+On a page of `results/` the sections under four headings become ``<details>``. A number
 that another page quotes is a link to the cell that computed it; its setting and its
 notebook stand in the link's title, which is shown on hover and on focus.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-FOLDED = ("How it was computed", "Checks", "Parameters")
+FOLDED = ("How it was computed", "Checks", "Parameters", "Files")
 
 
 class Fold(nodes.General, nodes.Element):
