@@ -34,6 +34,7 @@ _MODULE_OF = {
     "mean_distances": "accuracy",
     "records_needed": "accuracy",
     "split": "accuracy",
+    "Calibrated": "auditing.calibration",
     "audit": "auditing",
     "audit_pair": "auditing",
     "calibrate": "auditing",

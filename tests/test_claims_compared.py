@@ -55,7 +55,7 @@ def test_nothing_registered_has_a_smaller_mean_than_the_remapped_geometric(n, ep
     zoo = registered(epsilon, 2)
     zoo["calibrated"] = dp.calibrate(
         dp.mechanism("expMech-smooth", epsilon), n, FLAT, epsilon
-    )
+    ).mechanism
     means = {name: over_all(m, n, FLAT) for name, m in zoo.items()}
     least = means.pop("geometric, remap")
     assert len(means) >= 6
@@ -69,7 +69,10 @@ def test_calibrated_is_ahead_of_ilap_at_balanced_data_and_behind_over_all_data()
     # landing page, README, what-to-use, D-C5: n = 300, epsilon = 1, gamma = 0.3, flat
     # prior.
     gentle = dp.mechanism("expMech-smooth", 1.0, gamma=0.3)
-    fair, ilap = dp.calibrate(gentle, 300, FLAT, 1.0), dp.mechanism("ilapMech", 1.0)
+    fair, ilap = (
+        dp.calibrate(gentle, 300, FLAT, 1.0).mechanism,
+        dp.mechanism("ilapMech", 1.0),
+    )
     errors = {
         m: np.array([m.law([x, 300 - x], FLAT).mean_distance() for x in range(301)])
         for m in (fair, ilap)

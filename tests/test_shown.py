@@ -34,6 +34,7 @@ THINGS: dict[str, Callable[[], Any]] = {
     "curve": lambda: dp.audit(SMOOTH, 20, [1, 1]).curve(np.linspace(0.0, 1.0, 99)),
     "pair": lambda: dp.audit_pair(SMOOTH, [500, 500], [501, 499], [1, 1]),
     "crossover": _changing,
+    "calibrated": lambda: dp.calibrate(SMOOTH, 20, [1, 1], 1.0),
     "guarantee": lambda: SMOOTH.guarantee(2),
     "records": lambda: dp.records_needed(LATTICE, FLAT / 50, FLAT, 0.1),
     "sensitivity": lambda: dp.local_sensitivity(FIFTY, FLAT),

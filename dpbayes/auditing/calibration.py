@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbayes import _validate
+from dpbayes._validate import Floats
+from dpbayes._values import ByValue
 from dpbayes.auditing.exact import audit, hockey_stick, loss, pairs
 from dpbayes.auditing.rows import (
     Rows,
@@ -24,7 +27,7 @@ from dpbayes.auditing.rows import (
 )
 from dpbayes.auditing.sizes import check_size
 from dpbayes.mechanisms.capabilities import Rated, own
-from dpbayes.mechanisms.protocol import Mechanism
+from dpbayes.mechanisms.protocol import Mechanism, quantified
 
 Excess = Callable[[float], float]
 RowsAt = Callable[[float], Rows]
@@ -37,13 +40,48 @@ _PAIRS = 20  # complete audits before plain bisection
 _ROUNDINGS = 20  # a factor falls by up to 2^-32 for them
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibrated(ByValue):
+    """What `calibrate` found: a mechanism, and where its `epsilon` and `delta` hold.
+
+    They hold for `n` records and this `prior` (k,), by the audit in floating point
+    whose value is `audited`: the actual epsilon, or the actual delta at `epsilon` where
+    a positive delta was asked for. What `mechanism.guarantee` promises is proved for
+    every n and prior, and another number.
+    """
+
+    mechanism: Any
+    n: int
+    prior: Floats
+    epsilon: float
+    delta: float
+    audited: float
+
+    @property
+    def sentence(self) -> str:
+        """What was found, as a quantified sentence that names its neighbours.
+
+        >>> from dpbayes.mechanisms import mechanism
+        >>> found = calibrate(mechanism("geometric", 1.0), 9, [1, 1], 0.5)
+        >>> found.sentence[:66]
+        "For all count vectors x, x' of 9 records that differ by replacing "
+        """
+        differ = f"count vectors x, x' of {self.n} records that differ by replacing one"
+        bounds = Fraction(self.epsilon), Fraction(self.delta)
+        return (
+            f"{quantified(f'{differ} record', *bounds)}, with the prior"
+            f" {self.prior.tolist()} and for no other n or prior. Why: an exact audit, in"
+            " floating point."
+        )
+
+
 def calibrate(
     mechanism: Mechanism, n: int, prior: ArrayLike, epsilon: float, delta: float = 0.0
-) -> Any:
+) -> Calibrated:
     """Return the mechanism with the least noise that is (epsilon, delta)-DP on n
     records, audited.
 
-    The result is the same mechanism with another nominal `epsilon`. Its audited value
+    `.mechanism` is the same with another nominal `epsilon`. Its audited value
     is at most the target; for delta = 0 it is within a relative 1e-9 of it wherever the
     audited value is continuous. gamma is an option of the mechanism and never adapts to
     the data. For expMech-delta and expMech-repaired, where gamma follows from the
@@ -56,13 +94,13 @@ def calibrate(
     its promise is what is proved in exact numbers for every n and prior, here of the
     larger nominal epsilon, while an audit is a computation in floating point for one n
     and prior. So `guarantee` states more than the target, and a mechanism of which
-    nothing is proved, such as expMech-local, is refused after calibration, too. Sizes are those of `audit`. Raises ValueError when no
-    nominal value near the target does.
+    nothing is proved, such as expMech-local, is refused after calibration, too. Sizes
+    are those of `audit`. Raises ValueError when no nominal value near the target does.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> smooth = calibrate(mechanism("expMech-smooth", 1.0), 100, [1, 1], 1.0)
-    >>> round(smooth.epsilon, 4)
-    2.7411
+    >>> found = calibrate(mechanism("expMech-smooth", 1.0), 100, [1, 1], 1.0)
+    >>> round(found.mechanism.epsilon, 4), found.epsilon, found.audited
+    (2.7411, 1.0, 1 ± 5e-14 (listed))
     """
     size, alpha = checked(mechanism, n, prior)
     check_size(size, alpha.size)
@@ -97,7 +135,8 @@ def calibrate(
             return mechanism_rows(made(c), size, alpha)
 
     worst = partial(_worst, rows, partial(_excess, target, failure))
-    return _confirmed(made, _by_pairs(worst, start), size, alpha, target, failure)
+    asked = size, alpha, target, failure
+    return Calibrated(*_confirmed(made, _by_pairs(worst, start), *asked))
 
 
 def _renamed(mechanism: Any, nominal: float) -> Any:
@@ -156,22 +195,23 @@ def _confirmed(
     prior: NDArray[np.float64],
     target: float,
     failure: float,
-) -> Any:
+) -> tuple[Any, int, NDArray[np.float64], float, float, float]:
     # Once more from the mechanism that is handed out, its laws compared. Where
     # rounding puts it above the target, the factor falls until it is not.
     for step in range(_ROUNDINGS):
         found = made(factor)
         result = audit(found, n, prior)
-        value, allowed = result.epsilon, target
+        value: float = result.epsilon
+        allowed = target
         if failure > 0.0:
             value, allowed = result.delta(target), failure
         if value <= allowed:
-            return found
+            return found, n, prior, target, failure, value
         if not value <= allowed * (1.0 + 1e-9):
             break
         factor *= 1.0 - 2.0 ** (step - 52)
     raise ArithmeticError(
-        f"the calibrated {found.name} audits at {value!r}, more than the {allowed!r}"
+        f"the calibrated {found.name} audits at {float(value)!r}, more than the {allowed!r}"
         " asked for"
     )
 

@@ -4,6 +4,7 @@ sampling.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ from dpbayes.auditing.rows import (
     moves,
 )
 from dpbayes.auditing.sizes import LARGEST_TABLE, check_size
+from dpbayes.laws.finite import ROUNDING
+from dpbayes.laws.numbers import Estimate
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import neighbours, row_of
 
@@ -91,9 +94,10 @@ class PairAudit(ByValue):
         return loss(self.log_p, self.log_q)
 
     @property
-    def epsilon(self) -> float:
+    def epsilon(self) -> Estimate:
         """The largest |ln p - ln q|: the least epsilon that holds for this pair."""
-        return float(np.max(np.abs(self.losses)))
+        error = rounding_of(deepest(self.log_p), deepest(self.log_q))
+        return _rounded(float(np.max(np.abs(self.losses))), error)
 
     @property
     def witness(self) -> Witness:
@@ -141,8 +145,8 @@ def audit_pair(
 
     >>> from dpbayes.mechanisms import mechanism
     >>> pair = audit_pair(mechanism("geometric", 1.0), [50, 50], [51, 49], [1, 1])
-    >>> round(pair.epsilon, 9)
-    1.0
+    >>> pair.epsilon, pair.epsilon.exceeds(1.0)
+    (1 ± 2e-13 (listed), False)
     """
     x, other, alpha = checked_pair(mechanism, counts, neighbour, prior)
     first, second = (law_of(mechanism, data, alpha) for data in (x, other))
@@ -176,17 +180,20 @@ class Audit(ByValue):
 
     `epsilon` is the least epsilon for which the mechanism is epsilon-DP at this n and
     prior (inf when some output is possible for one data set and not for a neighbour),
-    `witness` where. It is that of the laws that the mechanism's `.law` returns.
+    `witness` where. It is that of the laws that the mechanism's `.law` returns, with
+    the error that their rounding leaves: `epsilon.exceeds(bound)` is a violation,
+    `epsilon > bound` may be rounding.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> round(audit(mechanism("geometric", epsilon=1.0), 10, [1, 1]).delta(0.5), 6)
-    0.287649
+    >>> found = audit(mechanism("geometric", epsilon=1.0), 10, [1, 1])
+    >>> found.epsilon, found.epsilon.exceeds(1.0), round(found.delta(0.5), 6)
+    (1 ± 5e-14 (listed), False, 0.287649)
     """
 
     name: str
     n: int
     prior: NDArray[np.float64]
-    epsilon: float
+    epsilon: Estimate
     witness: Witness
     _rows: Rows = field(repr=False, compare=False)
 
@@ -225,13 +232,13 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     that fits, before any work.
 
     >>> from dpbayes.mechanisms import mechanism
-    >>> round(audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon, 3)
-    0.318
+    >>> audit(mechanism("expMech-smooth", 1.0), 10, [1, 1]).epsilon
+    0.3181 ± 2e-14 (listed)
     """
     size, alpha = checked(mechanism, n, prior)
     check_size(size, alpha.size)
     rows = mechanism_rows(mechanism, size, alpha).kept()
-    witness = audit_rows(rows)
+    witness, depth = _audited(rows)
     # The loss of the witness once more, from the two laws that the mechanism returns
     # for it.
     x, other = witness.counts, witness.neighbour
@@ -245,21 +252,51 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
             f"the audit of {mechanism.name} found a loss of {witness.loss!r} where its"
             f" .law has {found!r}: counts {x.tolist()} against {other.tolist()}"
         )
-    return Audit(mechanism.name, size, alpha, witness.loss, witness, rows)
+    epsilon = _rounded(witness.loss, max(gap, rounding_of(depth, depth)))
+    return Audit(mechanism.name, size, alpha, epsilon, witness, rows)
+
+
+def deepest(logs: NDArray[np.float64]) -> float:
+    """Return the largest |ln p| of the outputs that are possible."""
+    least = float(logs.min())
+    if least == -np.inf:
+        least = float(np.min(logs, where=np.isfinite(logs), initial=0.0))
+    return -least
+
+
+def rounding_of(depth: float, other: float) -> float:
+    """Return the error of a loss ln p - ln q with |ln p|, |ln q| up to these depths.
+
+    Every ln p of a law is right to a relative error of `ROUNDING`, and a probability
+    next to 1 to that part of itself.
+    """
+    return ROUNDING * (2.0 + depth + other)
+
+
+def _rounded(loss: float, error: float) -> Estimate:
+    return Estimate(loss, error if math.isfinite(loss) else 0.0, "listed")
 
 
 def audit_rows(rows: Rows) -> Witness:
     """Return the largest loss of all pairs of neighbours, from the laws of all data
     sets.
     """
-    best = (-1.0, 0, 0, 0)
+    return _audited(rows)[0]
+
+
+def _audited(rows: Rows) -> tuple[Witness, float]:
+    # The largest loss, and the largest |ln p|. Every data set but the first is the
+    # second of some pair.
+    best, depth = (-1.0, 0, 0, 0), deepest(rows.row(0))
     for i, j, log_p, log_q in pairs(rows):
+        depth = max(depth, deepest(log_q))
         losses = loss(log_p, log_q)
         high, low = int(losses.argmax()), int(losses.argmin())
         both = (float(losses[high]), i, j, high), (-float(losses[low]), j, i, low)
         best = max((best, *both), key=lambda one: one[0])
     value, first, second, at = best
-    return Witness(rows.counts[first], rows.counts[second], rows.outputs[at], value)
+    pair = rows.counts[first], rows.counts[second]
+    return Witness(*pair, rows.outputs[at], value), depth
 
 
 def audit_corners(

@@ -52,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     mechanism = dp.mechanism(arguments.mechanism, epsilon=arguments.epsilon, **options)
     audit = dp.audit(mechanism, arguments.n, prior)
     found = audit.witness
-    print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {audit.epsilon:.9g}")
+    actual = f"{audit.epsilon:.9g} (± {audit.epsilon.error:.1g})"
+    print(f"nominal epsilon {mechanism.epsilon:g}, actual epsilon {actual}")
     counts = f"counts {found.counts.tolist()} against {found.neighbour.tolist()}"
     print(f"attained by output {found.output.tolist()} for {counts}")
     if arguments.delta_at is not None:

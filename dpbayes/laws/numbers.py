@@ -72,6 +72,15 @@ class Estimate(float):
         standard_error = scale * self.standard_error
         return Estimate(value, error, self.how, standard_error, self.confidence)
 
+    def exceeds(self, bound: float) -> bool:
+        """Return whether the true number is above `bound`, whatever the error.
+
+        >>> loss = Estimate(1.0000000000000036, 1.4e-13, "listed")
+        >>> loss > 1.0, loss.exceeds(1.0), loss.exceeds(0.9)
+        (True, False, True)
+        """
+        return float(self) - self.error > bound
+
     def __getnewargs__(self) -> tuple[Any, ...]:
         return float(self), self.error, self.how, self.standard_error, self.confidence
 
@@ -107,7 +116,8 @@ class Estimates(ByValue, NDArrayOperatorsMixin):
     An array like any other in arithmetic and for numpy's functions; an entry is an
     `Estimate`.
 
-    >>> both = Estimates.of([Estimate(0.25, 1e-12, "series"), Estimate.drawn(0.5, 1e-3)])
+    >>> summed, drawn = Estimate(0.25, 1e-12, "series"), Estimate.drawn(0.5, 1e-3)
+    >>> both = Estimates.of([summed, drawn])
     >>> both
     [0.25 ± 1e-12 (series), 0.5 ± 0.004 (drawn, 99.99 %)]
     >>> both[1].standard_error, 2 * both

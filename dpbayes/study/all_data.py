@@ -93,7 +93,7 @@ def makers(
 
     def calibrated(n: int, epsilon: float) -> Mechanism:
         smooth = mechanism("expMech-smooth", epsilon, gamma=gamma)
-        found: Mechanism = calibrate(smooth, n, alpha, epsilon)
+        found: Mechanism = calibrate(smooth, n, alpha, epsilon).mechanism
         return found
 
     plain = (

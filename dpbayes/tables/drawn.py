@@ -175,6 +175,12 @@ def release(
     >>> private.guarantee.epsilon, int(private.counts.sum())
     (1.0, 20190)
     """
+    if hasattr(mechanism, "mechanism"):
+        raise TypeError(
+            "mechanism must be a mechanism, got what `calibrate` found, whose epsilon"
+            " holds by an audit and is not proved: pass its .mechanism, whose own"
+            " guarantee the release promises"
+        )
     if not hasattr(mechanism, "epsilon") or isinstance(mechanism, type):
         raise TypeError(
             f"mechanism must be a mechanism, got {_validate.shown(mechanism)}"

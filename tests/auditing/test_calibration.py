@@ -37,13 +37,13 @@ def test_the_audited_value_is_the_target_and_never_above(
     name, nominal, n, prior, target, delta
 ):
     start = dp.mechanism(name, nominal)
-    found = dp.calibrate(start, n, prior, target, delta)
+    found = dp.calibrate(start, n, prior, target, delta).mechanism
     result = dp.audit(found, n, prior)
     if delta == 0.0:
         assert target * (1 - 1e-9) <= result.epsilon <= target
     else:
         assert delta * (1 - 1e-5) <= result.delta(target) <= delta
-        pure = dp.calibrate(start, n, prior, target)
+        pure = dp.calibrate(start, n, prior, target).mechanism
         means = [one.law([n, 0], prior).mean_distance() for one in (found, pure)]
         assert means[0] < means[1]  # a little delta buys accuracy
     if name == "expMech-delta":  # gamma stays fixed
@@ -57,14 +57,14 @@ def test_a_calibration_takes_few_audits_and_bisects_where_pairs_lead_nowhere(
     audits, place = [], "dpbayes.auditing.calibration"
     monkeypatch.setattr(f"{place}.pairs", lambda rows: audits.append(1) or pairs(rows))
     start, prior = dp.mechanism("expMech-smooth", 1.0, gamma=0.3), [1.0] * 3
-    found = dp.calibrate(start, 12, prior, 0.8)
+    found = dp.calibrate(start, 12, prior, 0.8).mechanism
     assert len(audits) <= 4
     assert found.calibration.gamma == 0.3
     # The largest nominal value: a millionth more passes the target.
     more = dp.mechanism("expMech-smooth", found.epsilon * (1 + 1e-6), gamma=0.3)
     assert dp.audit(more, 12, prior).epsilon > 0.8
     monkeypatch.setattr(f"{place}._PAIRS", 0)
-    slow = dp.calibrate(start, 12, prior, 0.8)
+    slow = dp.calibrate(start, 12, prior, 0.8).mechanism
     assert slow.epsilon == pytest.approx(found.epsilon, rel=1e-9)
     assert len(audits) > 8
 
@@ -143,3 +143,27 @@ def test_all_of_a_hundred_data_sets_are_compared_and_some_of_more(number, compar
     chosen = sampled(number)
     assert len(set(chosen.tolist())) == compared
     assert {0, 1, number - 2, number - 1} <= set(chosen.tolist()) <= set(range(number))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_what_was_found_says_where_it_holds(delta: float) -> None:
+    found = dp.calibrate(dp.mechanism("expMech-smooth", 1.0), 20, [1, 2], 0.8, delta)
+    assert (found.n, found.prior.tolist()) == (20, [1.0, 2.0])
+    assert (found.epsilon, found.delta) == (0.8, delta)
+    audited = dp.audit(found.mechanism, 20, [1, 2])
+    assert found.audited == (audited.delta(0.8) if delta else audited.epsilon)
+    assert "20 records that differ by replacing one record" in found.sentence
+    assert "the prior [1.0, 2.0] and for no other" in found.sentence
+
+
+@pytest.mark.parametrize("name", ["expMech-local", "expMech-smooth"])
+def test_a_release_does_not_promise_what_an_audit_found(name: str) -> None:
+    found = dp.calibrate(dp.mechanism(name, 1.0), 8, [1, 1], 1.0)
+    with pytest.raises(TypeError, match=r"holds by an audit and is not proved.*\.mech"):
+        dp.release(found, [4, 4], [1, 1])
+    if name == "expMech-local":
+        with pytest.raises(ValueError, match="must have a proved guarantee"):
+            dp.release(found.mechanism, [4, 4], [1, 1])
+    else:
+        promised = dp.release(found.mechanism, [4, 4], [1, 1]).guarantee.epsilon
+        assert promised == found.mechanism.epsilon > found.epsilon

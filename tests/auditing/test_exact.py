@@ -392,3 +392,30 @@ def test_what_is_no_sample_is_refused():
         ValueError, match="neighbour must differ from counts by one replaced"
     ):
         audit_by_sampling(*setting, [5, 3], [1, 1], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("prior", [[1.0, 1.0], [1e-9, 40.0], [1.0, 0.5, 2.0]])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.3, 10.0])
+@pytest.mark.parametrize("name", ["lattice", "geometric", "lapMech", "expMech"])
+def test_rounding_is_no_violation_and_a_violation_is_none_of_rounding(
+    name: str, epsilon: float, prior: list[float]
+) -> None:
+    if (name, len(prior)) == ("geometric", 3):
+        pytest.skip("it is for two categories")
+    mechanism = dp.mechanism(name, epsilon)
+    promised = mechanism.guarantee(len(prior)).epsilon
+    found = dp.audit(mechanism, 12, prior)
+    assert 0.0 < found.epsilon.error < 1e-10
+    assert not found.epsilon.exceeds(promised)
+    assert found.epsilon.exceeds(found.epsilon * (1.0 - 1e-8))
+    pair = dp.audit_pair(
+        mechanism, found.witness.counts, found.witness.neighbour, prior
+    )
+    assert abs(pair.epsilon - found.epsilon) <= pair.epsilon.error + found.epsilon.error
+
+
+def test_a_loss_without_a_bound_has_no_error() -> None:
+    found = dp.audit(dp.mechanism("draft-laplace", 1.0), 5, [1, 1])
+    assert found.epsilon == np.inf
+    assert found.epsilon.error == 0.0
+    assert found.epsilon.exceeds(1e300)

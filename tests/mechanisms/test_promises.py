@@ -169,7 +169,7 @@ class RandomisedResponse:
 def test_three_attributes_are_enough_for_audit_comparison_and_reading():
     mechanism = RandomisedResponse(0.9)
     assert dp.audit(mechanism, 1, [1, 1]).epsilon == pytest.approx(0.9, rel=1e-12)
-    found = dp.calibrate(mechanism, 1, [1, 1], 0.4)
+    found = dp.calibrate(mechanism, 1, [1, 1], 0.4).mechanism
     assert found.epsilon == pytest.approx(0.4, rel=1e-8)
     assert dp.mean_distances(mechanism, [1.0, 0.0], [1, 1], [1])[0] > 0
     with pytest.raises(

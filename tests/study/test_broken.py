@@ -18,7 +18,7 @@ from dpbayes.study.broken import (
 
 def gammas(n, prior, values=(0.05, 0.2, 1.0)):
     fixed = [dp.mechanism("expMech-smooth", 1.0, gamma=gamma) for gamma in values]
-    return [dp.calibrate(mechanism, n, prior, 1.0) for mechanism in fixed]
+    return [dp.calibrate(mechanism, n, prior, 1.0).mechanism for mechanism in fixed]
 
 
 @pytest.mark.slow
