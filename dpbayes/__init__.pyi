@@ -8,10 +8,10 @@ from dpbayes.accuracy import laplace_step_probability as laplace_step_probabilit
 from dpbayes.accuracy import mean_distances as mean_distances
 from dpbayes.accuracy import records_needed as records_needed
 from dpbayes.accuracy import split as split
-from dpbayes.auditing.calibration import Calibrated as Calibrated
 from dpbayes.auditing import audit as audit
 from dpbayes.auditing import audit_pair as audit_pair
 from dpbayes.auditing import calibrate as calibrate
+from dpbayes.auditing.calibration import Calibrated as Calibrated
 from dpbayes.divergences import hellinger as hellinger
 from dpbayes.divergences import hellinger_published as hellinger_published
 from dpbayes.divergences import log_affinity as log_affinity
