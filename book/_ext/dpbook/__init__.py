@@ -57,13 +57,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
     )
     app.connect("config-inited", pages.launch)
     app.connect("html-page-context", pages.next_chapter)
+    app.add_config_value("dpbook_source", [], "html", [list])
+    app.connect("config-inited", source.prepare)
     app.connect("html-page-context", source.footer, priority=900)
     app.connect(
         "build-finished", finish, priority=900
     )  # when all others have written theirs
     app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.connect("builder-inited", board.check)
-    app.connect("builder-inited", source.prepare)
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", pages.rewrite)
     app.connect("autodoc-process-signature", pages.fields)

@@ -193,12 +193,14 @@ def made(root: Path, folder: Path) -> Source:
     return source
 
 
-def prepare(app: Sphinx) -> None:
-    """Make archive and wheel before pages are read."""
-    folder = Path(app.srcdir, "_build", "source")
-    app.add_config_value("dpbook_source", None, "", [dict])
-    source = made(ROOT, folder)
-    app.config.dpbook_source = asdict(source)
+def prepare(app: Sphinx, config: Any) -> None:
+    """Make archive and wheel before pages are read.
+
+    What the footers say is a value of the configuration, so that all pages are written
+    again when it changes.
+    """
+    source = made(ROOT, Path(app.srcdir, "_build", "source"))
+    config.dpbook_source = [source.words, source.archive]
 
 
 def publish(app: Sphinx) -> None:
@@ -213,10 +215,10 @@ def footer(
     app: Any, page: str, template: str, context: dict[str, Any], tree: Any
 ) -> None:
     """Say on every page which version it is of, and link to the source."""
-    source = Source(**app.config.dpbook_source)
-    to = context["pathto"](f"source/{source.archive}", 1)
+    version, archive = app.config.dpbook_source
+    to = context["pathto"](f"source/{archive}", 1)
     link = f'<a href="{to}" download>source of this site</a>'
-    words = f"<p>dpbayes {source.words} · {link}</p>"
+    words = f"<p>dpbayes {version} · {link}</p>"
     context["theme_extra_footer"] = f"{context.get('theme_extra_footer', '')}{words}"
 
 
@@ -225,10 +227,9 @@ class Listed(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list of two files."""
-        source = Source(**self.env.config.dpbook_source)
-        self.env.note_dependency(
-            str(Path(self.env.srcdir, "_build", "source", "source.json"))
-        )
+        path = Path(self.env.srcdir, "_build", "source", "source.json")
+        self.env.note_dependency(str(path))
+        source = Source(**read_json(path))
         up = "../" * self.env.docname.count("/")
         items = []
         for name, sha256, what in (
