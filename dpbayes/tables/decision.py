@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from dpbayes import _validate as check
+from dpbayes._roots import root
 from dpbayes.tables.inference import (
     Array,
     Factor,
@@ -144,8 +144,8 @@ def _smallest(excess: Callable[[float], float], weights: Array, scale: float) ->
     # sign between the ends: the direct budget, whose excess is at most 0, is kept.
     if excess(share_at(low)) <= 0.0 or excess(share_at(high)) > 0.0:
         return 1.0
-    root = brentq(lambda x: excess(share_at(x)), low, high, xtol=1e-300, rtol=1e-14)
-    share, nudge = share_at(float(root)), 1e-14
+    near = root(lambda x: excess(share_at(x)), low, high, xtol=1e-300, rtol=1e-14)
+    share, nudge = share_at(near), 1e-14
     while excess(share) > 0.0 and share < 1.0:  # never on the wrong side of the promise
         share, nudge = min(1.0, share * (1.0 + nudge)), 2.0 * nudge
     return share

@@ -19,6 +19,7 @@ from dpbayes.tables.count_noise import CountNoise, Weighted, count_noise_of
 from dpbayes.tables.shares import ShareReading, Shares
 
 _NODES = 24  # values of the noise at which the width is computed
+_PAIRS = 512  # counts that stand for all that a release leaves open
 HARDLY, DOUBLED = 0.1, 1.0
 
 
@@ -167,7 +168,7 @@ Readings = Callable[[int], ShareReading]
 
 
 def _width(reading: ShareReading, confidence: float) -> float:
-    low, high = reading.interval(confidence)
+    low, high = reading.thinned(_PAIRS).interval(confidence)
     return high - low
 
 

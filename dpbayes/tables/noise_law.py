@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import expit, ndtri_exp
 
 from dpbayes import _validate as check
+from dpbayes._roots import root
 from dpbayes.tables.inference import Array, shaped
 
 # of u: the trapezoid rule on this curve errs by less than 1e-14 of the integral
@@ -149,16 +149,14 @@ def _log_tail_and_hazard(v: Array, x: float) -> tuple[float, float]:
 def _saddle_point(v: Array, x: float) -> tuple[float, float]:
     """Return the root c in (0, 1) of K'(s) = x + 1/s, and 1 - c."""
 
-    def excess(
-        t: float,
-    ) -> float:  # at s with t = ln(s / (1 - s)): both keep their digits
+    def excess(t: float) -> float:
+        # at s with t = ln(s / (1 - s)): both keep their digits
         s, gap = float(expit(t)), float(expit(-t))
         a = v * gap / ((1.0 - v) + v * gap)
         return 2.0 * s * float(v @ (a / (1.0 + v * s))) - gap * x - gap / s
 
-    t = float(
-        brentq(excess, -20.0 - math.log(v.size), 5.0 + math.log(x + 2.0), xtol=1e-8)
-    )
+    low, high = -20.0 - math.log(v.size), 5.0 + math.log(x + 2.0)
+    t = root(excess, low, high, xtol=1e-8)
     return float(expit(t)), float(expit(-t))
 
 

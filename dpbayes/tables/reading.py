@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
+from dpbayes._roots import root
 from dpbayes._validate import Floats, Whole
 from dpbayes._values import ByValue
 from dpbayes.divergences import stirling_series
@@ -187,7 +187,7 @@ class NoiseAwarePosterior(ByValue):
         low, high = (1 - inside) / 2, (1 + inside) / 2
         if self.n is not None:
             return floats_around(reached, low)[0], floats_around(reached, high)[1]
-        near = partial(brentq, a=0.0, b=1.0, xtol=1e-12, rtol=1e-9)
+        near = partial(root, low=0.0, high=1.0, xtol=1e-12, rtol=1e-9)
         return near(lambda t: reached(t) - low), near(lambda t: reached(t) - high)
 
     def interval(self, confidence: float = 0.95) -> Floats:

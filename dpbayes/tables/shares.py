@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, logsumexp
 
 from dpbayes import _validate as check
+from dpbayes._roots import root
 from dpbayes._validate import Floats, Whole
 from dpbayes._values import Shown
 from dpbayes.mechanisms.protocol import Mechanism
@@ -79,14 +79,35 @@ class ShareReading(Shown):
         with this `design_effect`.
         """
         low, high = self._tails(level)
-
-        def found(share: float) -> float:
-            return brentq(lambda t: self.reached(t) - share, 0.0, 1.0, xtol=1e-12)
-
         return (
-            0.0 if low == 0.0 else found(low),
-            1.0 if high == 1.0 else found(high),
+            0.0 if low == 0.0 else self._quantile(low),
+            1.0 if high == 1.0 else self._quantile(high),
         )
+
+    def _quantile(self, chance: float) -> float:
+        """Return the share that is not exceeded with this probability, to 1e-12."""
+        # Cantelli: it is within so many standard deviations of the mean
+        a, b = self._parameters
+        mean = self.mean
+        variances = a * b / ((a + b) ** 2 * (a + b + 1.0)) + (a / (a + b) - mean) ** 2
+        deviation = float(self.weights @ variances) ** 0.5
+        odds = chance / (1.0 - chance)
+        low = max(mean - deviation * odds**-0.5 - 1e-9, 0.0)
+        high = min(mean + deviation * odds**0.5 + 1e-9, 1.0)
+        return root(lambda t: self.reached(t) - chance, low, high)
+
+    def thinned(self, most: int) -> ShareReading:
+        """Return a reading of at most `most` of the pairs, the medians of equal parts
+        of their probability: nearly the same intervals in less time.
+        """
+        if self.weights.size <= most:
+            return self
+        order = np.argsort(self.count / np.maximum(self.total, 1), kind="stable")
+        reached, aims = np.cumsum(self.weights[order]), (np.arange(most) + 0.5) / most
+        places, times = np.unique(np.searchsorted(reached, aims), return_counts=True)
+        kept = order[np.minimum(places, order.size - 1)]
+        count, total, weights = self.count[kept], self.total[kept], times / most
+        return replace(self, count=count, total=total, weights=weights)
 
     def table_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval of the share in the table itself, whoever is in it.

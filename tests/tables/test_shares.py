@@ -212,3 +212,26 @@ def test_bad_input():
     wide = Shares(dp.mechanism("expMech", 1.0), np.array([30, 30, 40]), 100, 3)
     with pytest.raises(ValueError, match="takes at most 3000"):
         wide.intervals()
+
+
+@pytest.mark.parametrize(
+    ("drawn", "n", "epsilon"),
+    [
+        ([0, 200], 200, 0.05), ([-30, 230], 200, 0.05), ([1, 0, 0], 1, 3.0),
+        ([40, 30, 30], 100, 1.0), ([999_000, 1000, 0], 10**6, 0.05),
+        ([500_000, 500_000], 10**6, 10.0),
+    ],
+)  # fmt: skip
+def test_ends_of_intervals_leave_out_what_they_say(drawn, n, epsilon):
+    shares = Shares(dp.mechanism("lattice", epsilon), np.array(drawn), n, len(drawn))
+    for i, reading in enumerate(shares.each):
+        for level in (0.5, 0.95, 0.999):
+            low, high = reading.interval(level)
+            inside = reading.reached(high) - reading.reached(low)
+            full = (low, high) == (0.0, 1.0)
+            assert full or inside == pytest.approx(level, abs=1e-6), (i, level)
+        few = reading.thinned(512)
+        assert few.weights.size <= 512
+        assert few.weights.sum() == pytest.approx(1.0)
+        thin, all_ = (np.diff(one.interval())[0] for one in (few, reading))
+        assert thin == pytest.approx(all_, rel=2e-3)
