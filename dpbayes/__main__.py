@@ -50,7 +50,8 @@ COMMANDS = {
 EXTRAS = {
     **dict.fromkeys(("duckdb", "pydantic", "flint", "jinja2", "markupsafe"), "tables"),
     **dict.fromkeys(("starlette", "uvicorn"), "tables,serve"),
-    **dict.fromkeys(("nbconvert", "nbformat", "papermill", "IPython"), "book"), "distributed": "book,cluster",
+    **dict.fromkeys(("nbconvert", "nbformat", "papermill", "IPython"), "book"),
+    "distributed": "book,cluster",
 }  # fmt: skip
 """The extra that brings a package."""
 

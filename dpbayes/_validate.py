@@ -122,7 +122,7 @@ def generator(name: str, value: Any) -> np.random.Generator:
 
 
 def path(name: str, value: Any) -> Path:
-    """Return `value` as the path of a file; a table in memory is to be written first."""
+    """Return `value` as a path; a table in memory is to be written to a file first."""
     if isinstance(value, (str, Path)):
         return Path(value)
     if hasattr(value, "to_parquet"):
@@ -212,7 +212,7 @@ def _numbers(name: str, value: Any, duty: str) -> NDArray[Any]:
 
 
 def _doubles(array: NDArray[Any]) -> Floats:
-    # Half precision overflows in sums, and what long doubles hold may be inf in doubles.
+    # Half precision overflows in sums; what long doubles hold may be inf in doubles.
     with np.errstate(over="ignore"):
         return array.astype(np.float64)
 

@@ -367,8 +367,8 @@ def count_noise(epsilon: float, k: int) -> tuple[float, Floats, float]:
     steps = (80.0 + 2.0 * k) * 2.0
     if not steps <= epsilon * _LARGEST_REACH:
         raise ValueError(
-            f"epsilon must be at least {steps / _LARGEST_REACH:.3g} for k = {k}, so that"
-            f" the noise reaches at most {_LARGEST_REACH} counts either side, got"
+            f"epsilon must be at least {steps / _LARGEST_REACH:.3g} for k = {k}, so"
+            f" that the noise reaches at most {_LARGEST_REACH} counts either side, got"
             f" {epsilon!r}"
         )
     reach = int(np.ceil(steps / epsilon)) + 2

@@ -4,7 +4,8 @@ of records.
 The affinity (Bhattacharyya coefficient) of two Dirichlet distributions factorises over
 the categories up to the totals: ln BC = sum_i psi(a_i, b_i) - psi(A, B), where
 
-    psi(a, b) = lnGamma(m) - (lnGamma(m - d) + lnGamma(m + d)) / 2,  m = (a + b)/2, d = |b - a|/2.
+    psi(a, b) = lnGamma(m) - (lnGamma(m - d) + lnGamma(m + d)) / 2,
+    m = (a + b)/2,  d = |b - a|/2.
 
 `psi` is never computed as that difference, which at a hundred million records has no
 digit left: lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), and all but the small s

@@ -126,8 +126,8 @@ def posterior(counts: ArrayLike, prior: ArrayLike) -> Posterior:
     counts.
 
     Source: D, section 2 (`bysInfer`); book: `def-posterior`. `counts` (k,) are whole,
-    at least 0, `prior` (k,) positive; k is at least 2. The labels of a pandas Series are
-    kept.
+    at least 0, `prior` (k,) positive; k is at least 2. The labels of a pandas Series
+    are kept.
 
     >>> posterior([50, 50], [1, 1])
     Posterior(concentration=[51., 51.])

@@ -248,7 +248,8 @@ def _drains(x: Whole) -> tuple[Whole, ...]:
     empty, nothing = x[i] == 0, np.zeros_like(i)
     none, most = np.where(empty, -1, nothing), np.where(empty, -1, x[i] - 1)
     plans = [
-        (none, nothing), (none, np.minimum(x[j], 1)), (none, x[j]), (most, nothing), (most, x[j])
+        (none, nothing), (none, np.minimum(x[j], 1)), (none, x[j]),
+        (most, nothing), (most, x[j]),
     ]  # fmt: skip
     s, t = (np.concatenate(part) for part in zip(*plans, strict=True))
     i, j = np.tile(i, len(plans)), np.tile(j, len(plans))

@@ -70,8 +70,8 @@ class Calibrated(ByValue):
         bounds = Fraction(self.epsilon), Fraction(self.delta)
         return (
             f"{quantified(f'{differ} record', *bounds)}, with the prior"
-            f" {self.prior.tolist()} and for no other n or prior. Why: an exact audit, in"
-            " floating point."
+            f" {self.prior.tolist()} and for no other n or prior. Why: an exact audit,"
+            " in floating point."
         )
 
 
@@ -211,8 +211,8 @@ def _confirmed(
             break
         factor *= 1.0 - 2.0 ** (step - 52)
     raise ArithmeticError(
-        f"the calibrated {found.name} audits at {float(value)!r}, more than the {allowed!r}"
-        " asked for"
+        f"the calibrated {found.name} audits at {float(value)!r}, more than the"
+        f" {allowed!r} asked for"
     )
 
 

@@ -91,7 +91,12 @@ class Estimate(float):
 
     def _error_and_how(self) -> str:
         sure = "" if self.confidence == 1.0 else f", {100 * self.confidence:.4g} %"
-        return f"{_rounded_up(self.error)} ({self.how}{sure})"
+        return f"{self.error_text} ({self.how}{sure})"
+
+    @property
+    def error_text(self) -> str:
+        """The error with one digit, rounded up."""
+        return _rounded_up(self.error)
 
 
 def _digits(value: float, error: float) -> str:

@@ -164,7 +164,8 @@ def project(noisy: Whole, how: str = "l2") -> Whole:
     what is left over the largest entries pay), "l1" takes them from the largest entry,
     then the next. Both change d records, the least possible in l1; ties go to the
     earlier category, which then pays: one record of ten categories at epsilon = 4 has a
-    mean distance of 0.289 if its category is the first, 0.064 if the last. Rows must have a total of at least 0. Book: `def-projection`.
+    mean distance of 0.289 if its category is the first, 0.064 if the last. Rows must
+    have a total of at least 0. Book: `def-projection`.
 
     >>> project(np.array([[-3, 5, 8]]))
     array([[0, 4, 6]])

@@ -265,7 +265,8 @@ class DeltaCalibration(Calibration):
         return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return max over d of e^(-gamma d) LS_d(x), with the gamma of n and epsilon."""
+        """Return max over d of e^(-gamma d) LS_d(x), gamma being that of n and
+        epsilon."""
         return Rule("smooth", self.gamma(n, epsilon), "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:

@@ -146,8 +146,9 @@ class ExponentialMechanism(Nominal):
             ),
             Way(
                 "window", x.size == 2,
-                f"with k = {x.size} categories; up to {LARGEST_WINDOW} candidates near the truth "
-                "are listed at k = 2", lambda: exponential_window(*described),
+                f"with k = {x.size} categories; up to {LARGEST_WINDOW} candidates near"
+                " the truth are listed at k = 2",
+                lambda: exponential_window(*described),
             ),
             Way(
                 "series", True, "it takes any number of records and categories",

@@ -77,9 +77,11 @@ class TruncatedGeometric(Nominal):
         """Return the exact law of the released histogram, within reach of the noise if
         n is large.
 
-        >>> round(TruncatedGeometric(1.0).law([50, 50], [1, 1]).probability([50, 50]), 9)
+        >>> law = TruncatedGeometric(1.0).law([50, 50], [1, 1])
+        >>> round(law.probability([50, 50]), 9)
         0.462117157
-        >>> round(TruncatedGeometric(0.1, remap=True).law([5, 5], [1, 1]).mean_distance(), 4)
+        >>> remapped = TruncatedGeometric(0.1, remap=True).law([5, 5], [1, 1])
+        >>> round(remapped.mean_distance(), 4)
         0.3439
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
@@ -105,11 +107,12 @@ class TruncatedGeometric(Nominal):
             logs = np.full(listed.size, -np.inf)
             np.logaddexp.at(logs, np.searchsorted(listed, answers), noisy_logs)
             outputs = np.column_stack((listed, n - listed))
+        outside = 0.0 if complete else math.exp(-_TAIL)
         law: FiniteLaw = choose(
             Way(
                 "list" if complete else "window", True,
                 f"{released.size} of {n + 1} outputs are within reach of the noise",
-                lambda: FiniteLaw(alpha, x, outputs, logs, 0.0 if complete else math.exp(-_TAIL)),
+                lambda: FiniteLaw(alpha, x, outputs, logs, outside),
             )
         )  # fmt: skip
         return law
@@ -121,7 +124,7 @@ class TruncatedGeometric(Nominal):
         return best_answers(tuple(prior.tolist()), *asked)[0]
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon for k = 2 (`thm-geometric-private`), no bound for another k."""
+        """Return epsilon for k = 2 (`thm-geometric-private`), for no other k."""
         if _validate.integer("k", k, minimum=2) != 2:
             return Guarantee(None, f"geometric is defined for 2 categories, not {k}")
         bound = exact_epsilon(self.epsilon)
@@ -290,8 +293,8 @@ class IndependentNoise(Nominal):
         chosen: FiniteLaw | IndependentLaw = choose(
             Way(
                 "list", size <= LARGEST_FINITE,
-                f"{size} outputs are within reach of the noise, and up to {LARGEST_FINITE} are "
-                "listed", listed,
+                f"{size} outputs are within reach of the noise, and up to"
+                f" {LARGEST_FINITE} are listed", listed,
             ),
             Way(
                 "draws", True, "they take any number of records and categories",

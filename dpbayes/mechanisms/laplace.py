@@ -175,8 +175,9 @@ class LaplaceMechanism(Nominal):
         chosen: FiniteLaw | ProductLaw = choose(
             Way(
                 "list" if complete else "window", outputs <= LARGEST_FINITE,
-                f"{outputs} outputs are within reach of the noise, and up to {LARGEST_FINITE} are "
-                "listed", lambda: product_grid(alpha, x, marginals),
+                f"{outputs} outputs are within reach of the noise, and up to"
+                f" {LARGEST_FINITE} are listed",
+                lambda: product_grid(alpha, x, marginals),
             ),
             Way(
                 "product", True, "it takes any number of records and categories",

@@ -50,7 +50,8 @@ _PROJECTION = words_of(
 def _ways(*described: Any) -> tuple[Way, Way]:
     return (
         Way(
-            "list", True, f"up to {LARGEST_OUTPUTS} outputs within reach of the noise are listed",
+            "list", True,
+            f"up to {LARGEST_OUTPUTS} outputs within reach of the noise are listed",
             lambda: listed_law(*described),
         ),
         Way(
@@ -97,7 +98,8 @@ class SumZeroLattice(Nominal):
         """Return the exact law of the released histogram; `counts` and `prior` have
         shape (k,).
 
-        >>> round(SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1]).mean_distance(), 4)
+        >>> law = SumZeroLattice(1.0).law([100, 100, 100], [1, 1, 1])
+        >>> round(law.mean_distance(), 4)
         0.0851
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
@@ -108,7 +110,8 @@ class SumZeroLattice(Nominal):
                 lambda: TruncatedGeometric(self.epsilon, self.remap).law(x, alpha),
             ),
             Way(
-                "remap", self.remap, "remapped outputs are histograms, and all are listed",
+                "remap", self.remap,
+                "remapped outputs are histograms, and all are listed",
                 lambda: self._remapped(alpha, x),
             ),
             *_ways(alpha, x, noise, self.projection),
@@ -174,7 +177,7 @@ class SumZeroLattice(Nominal):
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
-        """Return -epsilon |noisy_i - count| / 2 for count = 0 … n, for each category."""
+        """Return -epsilon |noisy_i - count| / 2 for count = 0 … n, each category."""
         return [-0.5 * self.epsilon * np.abs(int(y) - np.arange(n + 1)) for y in noisy]
 
 
@@ -221,7 +224,8 @@ class DiscreteGaussian(Nominal):
         """Return the exact law of the released histogram; `counts` and `prior` have
         shape (k,).
 
-        >>> round(DiscreteGaussian(1.0, 1e-6).law([150, 150], [1, 1]).mean_distance(), 4)
+        >>> law = DiscreteGaussian(1.0, 1e-6).law([150, 150], [1, 1])
+        >>> round(law.mean_distance(), 4)
         0.135
         """
         x, alpha = _validate.counts_and_prior(counts, prior)

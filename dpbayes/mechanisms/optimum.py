@@ -150,7 +150,8 @@ class Remapped:
         return self.base.epsilon
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return that of the base: a remap is post-processing (`thm-post-processing`)."""
+        """Return that of the base: a remap is post-processing,
+        `thm-post-processing`."""
         base = guarantee(self.base, k)
         return replace(base, basis=f"{base.basis}, and the remap is post-processing")
 

@@ -99,10 +99,10 @@ def or_none(check: Callable[[str, Any], object]) -> Callable[[str, Any], object]
 class Spec:
     """All that is known about a mechanism before it has an epsilon.
 
-    `make(epsilon, **options)` makes it, `options` says what it takes. `theorem` is the label of the proof of
-    its guarantee, None where there is none, `sources` the keys of what it is taken
-    from. `variants` are looks of its own for what a comparison shows beside it, by the
-    word that is added to the name.
+    `make(epsilon, **options)` makes it, `options` says what it takes. `theorem` is the
+    label of the proof of its guarantee, None where there is none, `sources` the keys of
+    what it is taken from. `variants` are looks of its own for what a comparison shows
+    beside it, by the word that is added to the name.
 
     >>> from dpbayes.mechanisms import REGISTRY
     >>> REGISTRY["lattice"]

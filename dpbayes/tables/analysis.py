@@ -129,11 +129,12 @@ def made_up(k: int, records: int) -> list[Any]:
 
 
 def _distance(chosen: Any, counts: Any, prior: Any) -> dict[str, Any]:
-    """Return the mean Hellinger distance of a release of these counts, its error where
-    drawn.
+    """Return the mean Hellinger distance of a release of these counts.
+
+    Where the law is too wide to be added up the mean is drawn, and its "error" is four
+    standard errors.
     """
     mean = chosen.law(counts, prior).mean_distance()
-    # of a law that is too wide to be added up
     drawn = getattr(mean, "how", "") == "drawn"
     return {"value": float(mean)} | ({"error": mean.error} if drawn else {})
 

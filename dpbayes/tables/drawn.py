@@ -189,7 +189,8 @@ def release(
         raise ValueError(
             "counts must be a vector in a declared order, such as [counts.get(c, 0)"
             f" for c in categories], got a {type(counts).__name__}: its own order may"
-            " follow the data; labels belong to the prior, pandas.Series(prior, categories)"
+            " follow the data; labels belong to the prior, as in pandas.Series(prior,"
+            " categories)"
         )
     x, alpha = _validate.counts_and_prior(counts, prior)
     # noisy counts are cut at 2^62, which no noise reaches from here

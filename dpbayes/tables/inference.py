@@ -67,7 +67,8 @@ def cost_of_scales(
 ) -> float:
     """Return the overall cost of answers whose noise scales are given.
 
-    >>> cost_of_scales([[1.0, -1.0]], [2.0]), cost_of_scales([[1.0, -1.0]], [2.0], "replace-one")
+    >>> history = [[1.0, -1.0]], [2.0]
+    >>> cost_of_scales(*history), cost_of_scales(*history, "replace-one")
     (0.5, 1.0)
     """
     matrix = shaped("H", H, "m", "cells")
@@ -104,7 +105,7 @@ class Blue:
     >>> blue([[1.0, 1.0]], [1.0], [1.0, 0.0]).estimate([3.0])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    dpbayes.tables.inference.NotEstimableError: Q must lie in the row space of the history...
+    dpbayes.tables.inference.NotEstimableError: Q must lie in the row space of the...
     """
 
     weights: Array
@@ -235,7 +236,7 @@ def scales_and_targets(
 
 
 def estimates(weights: Array, b: Array, axes: int) -> Blue:
-    """Return rows of weights as estimates, or the only one where a query is a vector."""
+    """Return rows of weights as estimates, the only one where a query is a vector."""
     lines = weights if axes == 2 else weights[0]
     return Blue(
         check.frozen(lines), b, check.frozen(np.asarray(~np.isnan(lines).any(axis=-1)))

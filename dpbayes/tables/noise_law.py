@@ -40,8 +40,10 @@ class NoiseLaw:
     function prod 1/(1 + w_i^2 t^2) (E, equations 20 to 22; the integral is ours;
     `thm-noise-law`).
 
-    >>> round(NoiseLaw([2.0]).tail(2.0), 12), round(NoiseLaw([1.0, 1.0]).half_width(0.05), 9)
-    (0.183939720586, 4.113003281)
+    >>> round(NoiseLaw([2.0]).tail(2.0), 12)
+    0.183939720586
+    >>> round(NoiseLaw([1.0, 1.0]).half_width(0.05), 9)
+    4.113003281
     """
 
     weights: Array

@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from dpbayes.laws.numbers import Estimate
 from dpbayes.tables.shares import NOISE, PRIOR
 from dpbayes.tables.units import counted
 
@@ -248,8 +249,9 @@ def error_sentence(record: Mapping[str, Any]) -> str:
 
 
 def distance_text(part: Mapping[str, Any]) -> str:
-    """Return a mean distance, with its standard error where it was found by draws."""
-    error = f" ± {part['error']:.1g}" if "error" in part else ""
+    """Return a mean distance, with four standard errors where it was found by draws."""
+    drawn = Estimate(part["value"], part.get("error", 0.0), "drawn")
+    error = f" ± {drawn.error_text} (four standard errors)" if drawn.error else ""
     return f"{part['value']:.3g}{error}"
 
 

@@ -119,7 +119,8 @@ def test_an_analysis_that_takes_too_long_is_left_out(clinic):
     assert "not finished within 0.01 seconds" in html_text(record)
     assert ',,,,,,,,,"geometric' in csv_text(record).splitlines()[1]
     found["expected_distance"] = {"value": 0.25, "error": 0.01}
-    assert "would be 0.25 ± 0.01 for all 3 shares together" in html_text(record)
+    told = "would be 0.25 ± 0.01 (four standard errors) for all 3 shares together"
+    assert told in html_text(record)
 
 
 def test_two_units_are_never_added_up(clinic):
