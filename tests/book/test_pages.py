@@ -34,6 +34,11 @@ CODE = re.compile(r"^```python\n(>>> .*?)^```", re.MULTILINE | re.DOTALL)
 EXERCISE = re.compile(
     r"^::::\{exercise\} (.+?)$\n:label: (\S+)\n(.*?)^::::$", re.M | re.S
 )
+FENCE = re.compile(r"\A---\n.*?^---$|^(`{3,}).*?^\1$", re.M | re.S)
+ROLE = re.compile(r"\{(\w+(?::\w+)?)\}`([^`<]*)[^`]*`|`[^`]*`|\$[^$]*\$")
+NAMED = r"(?:Figure|Table|Theorem|Lemma|section|Algorithm|chapter)s?"
+PLACE = r"\d[\d.]*(?:\(\w\))?"
+LABEL = re.compile(rf"\b{NAMED} {PLACE}(?:(?:,| and| to) {PLACE})*")
 API = {
     name: (kind, path)
     for page, path in PAGES.items()
@@ -86,6 +91,45 @@ def test_a_chapter_asks_remembers_sets_exercises_and_leads_on(chapter: str) -> N
     exercises = EXERCISE.findall(page)
     assert 1 <= len(exercises) <= 3
     assert all(":::{dropdown} Solution\n" in body for *_, body in exercises)
+
+
+def seen(match: re.Match[str]) -> str:
+    """Return what a reader sees of a role: a number, nothing, or words."""
+    role, text = match[1], match[2]
+    if role in ("result", "evidence"):
+        return "7" if role == "result" else ""
+    return text if role in ("doc", "prf:ref", "ref", "explore") and " " in text else "x"
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs and list items of a page as they are read; no code, table,
+    heading, formula or directive."""
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[*-]|\d+\.) |:::)", FENCE.sub("", text))
+    shown = [re.sub(r"^(?:[*-]|\d+\.) ", "", one.strip()) for one in blocks]
+    skipped = re.compile(r"$|[|:#<]|\(\S+\)=|\$\$")
+    shown = [one for one in shown if not skipped.match(one)]
+    return [LABEL.sub("label", ROLE.sub(seen, one)) for one in shown]
+
+
+@pytest.mark.parametrize("page", ["index", "paper", "reproduce", *CHAPTERS])
+def test_a_paragraph_is_short_and_in_the_words_of_an_editor(page: str) -> None:
+    """At most 90 words and 5 numbers; a sentence of a notebook is a mark, no quote."""
+    text = PAGES[page].read_text("utf-8")
+    assert "{claim}" not in text
+    shown = paragraphs(text)
+    assert [one for one in shown if len(one.split()) > 90] == []
+    numbers = r"(?<![\w.-])\d[\d.,]*"
+    assert [one for one in shown if len(re.findall(numbers, one)) > 5] == []
+
+
+def test_long_paragraphs_and_those_full_of_numbers_are_found() -> None:
+    text = (
+        "---\na: 1\n---\n# Head 1 2 3 4 5 6\n\n* Two `3 4 5`, {result}`a::b:d`\n* $6$."
+    )
+    assert paragraphs(text) == ["Two x, 7", "x."]
+    assert paragraphs("D's Figures 3, 4 and 6(b) at 8\n\n```\n1\n```\n") == [
+        "D's label at 8"
+    ]
 
 
 @pytest.mark.slow
