@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
 from dpbayes._validate import Floats
@@ -48,6 +48,11 @@ class Calibrated(ByValue):
     whose value is `audited`: the actual epsilon, or the actual delta at `epsilon` where
     a positive delta was asked for. What `mechanism.guarantee` promises is proved for
     every n and prior, and another number.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> found: Calibrated = calibrate(mechanism("geometric", 1.0), 9, [1, 1], 0.5)
+    >>> found.mechanism.name, found.n, found.epsilon, found.audited <= 0.5
+    ('geometric', 9, 0.5, True)
     """
 
     mechanism: Any
@@ -178,8 +183,8 @@ def _worst(
 def _excess(
     target: float,
     failure: float,
-    log_p: NDArray[np.float64],
-    log_q: NDArray[np.float64],
+    log_p: Floats,
+    log_q: Floats,
 ) -> float:
     if failure == 0.0:
         largest = float(np.abs(loss(log_p, log_q)).max())
@@ -192,10 +197,10 @@ def _confirmed(
     made: Callable[[float], Any],
     factor: float,
     n: int,
-    prior: NDArray[np.float64],
+    prior: Floats,
     target: float,
     failure: float,
-) -> tuple[Any, int, NDArray[np.float64], float, float, float]:
+) -> tuple[Any, int, Floats, float, float, float]:
     # Once more from the mechanism that is handed out, its laws compared. Where
     # rounding puts it above the target, the factor falls until it is not.
     for step in range(_ROUNDINGS):

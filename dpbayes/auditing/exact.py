@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpbayes import _validate
+from dpbayes._validate import Floats, Whole
 from dpbayes._values import ByValue
 from dpbayes.auditing.rows import (
     Rows,
@@ -27,7 +28,7 @@ from dpbayes.laws.numbers import Estimate
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import neighbours, row_of
 
-Pair = tuple[int, int, NDArray[np.float64], NDArray[np.float64]]
+Pair = tuple[int, int, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,9 +37,9 @@ class Witness(ByValue):
     attained.
     """
 
-    counts: NDArray[np.int64]
-    neighbour: NDArray[np.int64]
-    output: NDArray[np.int64]
+    counts: Whole
+    neighbour: Whole
+    output: Whole
     loss: float
 
 
@@ -47,13 +48,13 @@ class DeltaWitness(ByValue):
     """The pair at which P[M(counts) in S] - e^epsilon P[M(neighbour) in S] is
     largest."""
 
-    counts: NDArray[np.int64]
-    neighbour: NDArray[np.int64]
+    counts: Whole
+    neighbour: Whole
     epsilon: float
     delta: float
 
 
-def loss(log_p: NDArray[np.float64], log_q: NDArray[np.float64]) -> NDArray[np.float64]:
+def loss(log_p: Floats, log_q: Floats) -> Floats:
     """Return ln p - ln q for each output; 0 where neither law gives the output."""
     with np.errstate(invalid="ignore"):
         difference = log_p - log_q
@@ -62,9 +63,7 @@ def loss(log_p: NDArray[np.float64], log_q: NDArray[np.float64]) -> NDArray[np.f
     return np.where(np.isnan(difference), 0.0, difference)
 
 
-def hockey_stick(
-    log_p: NDArray[np.float64], log_q: NDArray[np.float64], epsilon: float
-) -> float:
+def hockey_stick(log_p: Floats, log_q: Floats, epsilon: float) -> float:
     """Return sum (p - e^epsilon q)_+, the least delta: P <= e^epsilon Q + delta on
     every set.
     """
@@ -82,14 +81,14 @@ class PairAudit(ByValue):
     (M,) their log-probabilities for `counts` and for `neighbour`.
     """
 
-    counts: NDArray[np.int64]
-    neighbour: NDArray[np.int64]
-    outputs: NDArray[np.int64]
-    log_p: NDArray[np.float64]
-    log_q: NDArray[np.float64]
+    counts: Whole
+    neighbour: Whole
+    outputs: Whole
+    log_p: Floats
+    log_q: Floats
 
     @property
-    def losses(self) -> NDArray[np.float64]:
+    def losses(self) -> Floats:
         """Privacy loss ln p - ln q of each output, shape (M,)."""
         return loss(self.log_p, self.log_q)
 
@@ -119,7 +118,7 @@ class PairAudit(ByValue):
 
 def checked_pair(
     mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Whole, Whole, Floats]:
     """Return two neighbouring data sets and the prior, checked."""
     _validate.same_labels(counts=counts, neighbour=neighbour, prior=prior)
     x, alpha = _validate.counts_and_prior(counts, prior)
@@ -169,8 +168,8 @@ class DeltaCurve(ByValue):
     the pair that attains it.
     """
 
-    epsilons: NDArray[np.float64]
-    deltas: NDArray[np.float64]
+    epsilons: Floats
+    deltas: Floats
     witnesses: tuple[DeltaWitness, ...]
 
 
@@ -192,7 +191,7 @@ class Audit(ByValue):
 
     name: str
     n: int
-    prior: NDArray[np.float64]
+    prior: Floats
     epsilon: Estimate
     witness: Witness
     _rows: Rows = field(repr=False, compare=False)
@@ -256,7 +255,7 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
     return Audit(mechanism.name, size, alpha, epsilon, witness, rows)
 
 
-def deepest(logs: NDArray[np.float64]) -> float:
+def deepest(logs: Floats) -> float:
     """Return the largest |ln p| of the outputs that are possible."""
     least = float(logs.min())
     if least == -np.inf:
@@ -347,7 +346,7 @@ def pairs(rows: Rows) -> Iterator[Pair]:
         yield int(i), int(j), table.row(i), table.row(j)
 
 
-def _curve(rows: Rows, epsilons: NDArray[np.float64]) -> DeltaCurve:
+def _curve(rows: Rows, epsilons: Floats) -> DeltaCurve:
     best = [(0.0, 0, 1) for _ in epsilons]
     for i, j, log_p, log_q in pairs(rows):
         for at, epsilon in enumerate(epsilons.tolist()):

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpbayes._validate import path
+from dpbayes._validate import Whole, path
 from dpbayes.tables.attributes import (
     MOST_RECORDS,
     Attribute,
@@ -38,7 +37,7 @@ _OUTSIDE, _MISSING = -1, -2
 class Reading(NamedTuple):
     """Counts of a table's cells, and the digest of the very bytes that were counted."""
 
-    counts: NDArray[np.int64]
+    counts: Whole
     digest: bytes
 
 
@@ -47,7 +46,7 @@ def count(
     attributes: Sequence[Attribute],
     rules: Rules | None = None,
     show_values: bool = False,
-) -> NDArray[np.int64]:
+) -> Whole:
     """Return the counts of the cells of a CSV, TSV or Parquet file, last attribute
     fastest.
 

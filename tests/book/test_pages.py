@@ -19,6 +19,7 @@ import yaml
 import dpbayes as dp
 from dpbayes import tables
 from dpbayes.notebooks.parameters import all_notebooks, declared, load
+from dpbook import pages
 
 ROOT = Path(__file__).parents[2]
 BOOK, README = ROOT / "book", ROOT / "README.md"
@@ -211,3 +212,35 @@ def test_the_picture_of_the_readme_shows_what_is_computed() -> None:
         number.findall(one), number.findall(other), fillvalue="inf"
     ):
         assert abs(float(a) - float(b)) <= 0.05
+
+
+def _signatures(name: str) -> list[tuple[str, str]]:
+    """Return the signatures of a name and of its public methods, as the page has
+    them."""
+    thing, kind = loaded(name), API[name][0].removeprefix("auto")
+    found = [pages.written(None, kind, name, thing)]
+    if kind == "class" and not hasattr(thing, "model_fields"):
+        methods = {n: m for n, m in vars(thing).items() if inspect.isfunction(m)}
+        found += [
+            pages.written(None, "method", n, method)
+            for n, method in methods.items()
+            if not n.startswith("_")
+        ]
+    return [one for one in found if one is not None]
+
+
+def test_signatures_on_pages_are_as_a_person_writes_them() -> None:
+    """No type is spelled out, and nothing private is shown."""
+    shown = {
+        name: _signatures(name) for name, (kind, _) in API.items() if kind != "py:data"
+    }
+    assert shown["dpbayes.posterior"] == [
+        ("(counts: ArrayLike, prior: ArrayLike)", "Posterior")
+    ]
+    assert shown["dpbayes.mechanism"] == [
+        ("(name: str, epsilon: Epsilon, **options: Any)", "Mechanism")
+    ]
+    assert ("(confidence: float = 0.95)", "Floats") in shown["dpbayes.Posterior"]
+    wrong = re.compile(r"numpy\.|dpbayes\.|ndarray|typing\.|\b_|self|<factory>|\*args")
+    texts = [(name, "".join(one)) for name, found in shown.items() for one in found]
+    assert [one for one in texts if wrong.search(one[1])] == []

@@ -67,7 +67,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", board.check)
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", pages.rewrite)
-    app.connect("autodoc-process-signature", pages.fields)
+    app.connect("autodoc-process-signature", pages.written)
     app.add_html_math_renderer("mathml", (mathml.visit, None), (mathml.visit, None))
     app.add_node(figures.Unnumbered, html=FIGURE)
     app.add_post_transform(figures.InlineFigures)

@@ -8,12 +8,14 @@ a link to it.
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.jinja2glue import BuiltinTemplateLoader
+from sphinx.util.inspect import stringify_signature
 
 RESULTS = '<div id="search-results"></div>'
 SEARCH = "".join(
@@ -155,12 +157,30 @@ def rewrite(
             lines[place] = marked_up(line)
 
 
-def fields(
-    app: Sphinx, what: str, name: str, obj: Any, *rest: Any
+def written(
+    app: Sphinx | None, what: str, name: str, obj: Any, *rest: Any
 ) -> tuple[str, str] | None:
-    """Return the signature of what pydantic checks: the names of its fields."""
+    """Return a signature with its types as the code writes them: ArrayLike, and not the
+    union that it stands for. What pydantic checks shows the names of its fields; a
+    protocol is never made, and has none.
+    """
     named = getattr(obj, "model_fields", None)
-    return (f"({', '.join(named)})", "") if named else None
+    if named:
+        return f"({', '.join(named)})", ""
+    if what not in ("class", "function", "method"):
+        return None
+    if getattr(obj, "_is_protocol", False):
+        return "", ""
+    try:
+        signature = inspect.signature(obj)
+    except (TypeError, ValueError):  # of a class that is not called
+        return None
+    shown = [one for one in signature.parameters.values() if one.name[0] != "_"]
+    if what == "method" and shown and shown[0].name in ("self", "cls"):
+        shown = shown[1:]
+    signature = signature.replace(parameters=shown)
+    arguments, _, returned = stringify_signature(signature).partition(" -> ")
+    return arguments, "" if what == "class" else returned
 
 
 def marked_up(line: str) -> str:
