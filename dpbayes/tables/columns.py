@@ -26,6 +26,7 @@ PIECE = 1 << 11
 _NUMERIC = re.compile(
     r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|VARCHAR|ENUM.*)"
 )
+_NESTED = re.compile(r"STRUCT|MAP|UNION|VARIANT|.*\[[0-9]*\]$")
 Texts = tuple[str, ...]
 
 
@@ -56,6 +57,7 @@ class Columns:
         self.table, self.attributes, self._show = table, attributes, show
         self.names = [one.name for one in attributes] + ([other] if other else [])
         self._breaks, self._absent, self._hash = breaks, absent, hashlib.sha256()
+        self._returns = False  # whether a carriage return stood within a line
 
     @property
     def digest(self) -> bytes:
@@ -116,7 +118,7 @@ class Columns:
                             why = 'is blank; take it out, or write an empty value as ""'
                         del rows[wrong[0] :]
                         break
-                    if reader.line_num - line + 1 > len(rows):
+                    if self._returns or reader.line_num - line + 1 > len(rows):
                         self._refuse_breaks(rows, line)
                     picked = (map(itemgetter(i), rows) for i in chosen)
                     yield list(zip(*picked, strict=True))
@@ -132,6 +134,7 @@ class Columns:
     def _hashed(self, stream: Any) -> Iterator[bytes]:
         for line in stream:
             self._hash.update(line)
+            self._returns = self._returns or b"\r" in line.rstrip(b"\r\n")
             yield line
 
     def _refuse_breaks(self, rows: list[list[str]], line: int) -> None:
@@ -141,7 +144,7 @@ class Columns:
         if self._breaks is None:
             return
         for i, row in enumerate(rows):
-            if any("\n" in text and text not in self._breaks for text in row):
+            if any(has_break(text) and text not in self._breaks for text in row):
                 at = line + _lines(rows[:i])
                 raise TableError(
                     f"table {self.table}: line {at} begins a value with a line break in"
@@ -192,6 +195,12 @@ class Columns:
         wanted = [self._column(name, [one for one, _ in there]) for name in self.names]
         for attribute, i in zip(self.attributes, wanted, strict=False):
             self._check_type(connection, attribute, there[i][1])
+        for i in wanted:
+            if _NESTED.match(there[i][1]):
+                raise TableError(
+                    f"table {self.table}: column {there[i][0]!r} is of type"
+                    f" {there[i][1]}, whose cells are no single values"
+                )
         texts = (
             f"CASE WHEN isnan(c{i}) THEN '' ELSE coalesce(CAST(c{i} AS VARCHAR), '')"
             " END"
@@ -244,6 +253,15 @@ class Columns:
         )
         has = f"it has {counted(len(there), 'column')}{listed}"
         raise TableError(f"table {self.table} has no column {name!r}{hint}; {has}")
+
+
+def has_break(text: str) -> bool:
+    """Return whether a value goes on in another line.
+
+    >>> has_break("5 foot"), has_break("5 foot\\n6"), has_break("5 foot\\r6")
+    (False, True, True)
+    """
+    return "\n" in text or "\r" in text
 
 
 def _lines(rows: list[list[str]]) -> int:

@@ -11,7 +11,10 @@ from dpbayes.tables.attributes import Attribute, Categories
 from dpbayes.tables.units import RECORD, Unit
 
 REFUSE, DROP = "refuse", "drop"
-MISSING_VALUES = ("", "NA", "N/A", "NaN", "NULL", "None", "-", ".", "?")
+MISSING_VALUES = (
+    *("", "NA", "N/A", "NaN", "NULL", "None", "-", ".", "?"),
+    *("#N/A", "<NA>", "NaT"),  # of spreadsheets, and of pandas
+)
 
 
 def _spelled(text: str) -> str:

@@ -24,7 +24,7 @@ from dpbayes.tables.attributes import (
     Categories,
     check_attributes,
 )
-from dpbayes.tables.columns import Columns, TableError, Texts
+from dpbayes.tables.columns import Columns, TableError, Texts, has_break
 from dpbayes.tables.rules import DROP, REFUSE, Rules
 
 __all__ = ["DROP", "REFUSE", "Reading", "Rules", "TableError", "count", "read"]
@@ -137,7 +137,7 @@ def _check_person(person: str, row: int, rules: Rules) -> None:
             f"row {row} has no value {where}; leave such rows out, give each person a"
             " name, or list in missing_values what stands for none"
         )
-    if "\n" in person:
+    if has_break(person):
         raise TableError(
             f"row {row} has a value with a line break {where}: after a quotation mark"
             " that nothing closes, whole rows are one value; mend it"

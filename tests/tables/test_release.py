@@ -15,8 +15,9 @@ from dpbayes.tables.analysis import PARTS, bounded_analysis
 from dpbayes.tables.files import PlanError
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import create_account, open_account
-from dpbayes.tables.release import cost, promise
+from dpbayes.tables.release import cost, promise, release_table
 from dpbayes.tables.report import csv_text, html_text
+from dpbayes.tables.table import TableError
 from dpbayes.tables.units import RECORD, Unit
 from tests.tables.clinic import OF_NOBODY, PLAN, planned, released
 
@@ -248,3 +249,18 @@ def test_a_public_number_does_not_fit_an_account_for_a_changing_one(
     ):
         cost(planned(tmp_path, PLAN), account)
     assert account.factor("add-or-remove") == 1
+
+
+@pytest.mark.parametrize("none", ["N/A", "null", "-", "NaN", "#N/A", ""])
+def test_a_plan_of_persons_refuses_a_row_of_nobody(clinic, none):
+    """The spellings of a missing name are those of a cube, unless the plan lists its
+    own; a category may be spelled like one of them.
+    """
+    table = clinic / "named.csv"
+    table.write_text(f'id,health\n1,good\n"{none}",poor\n"{none}",poor\n')
+    text = OF_NOBODY.replace('"clinic', '"named') + 'person = "id"\n'
+    text = text.replace('"fair"', '"None"')
+    create_account(clinic / "named.account", "named", "9", table, Unit("id"))
+    with pytest.raises(TableError, match="row 2 has no value in 'id'"):
+        release_table(table, planned(clinic, text))
+    assert open_account(clinic / "named.account").spent == 0

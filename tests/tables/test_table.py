@@ -345,7 +345,10 @@ def test_a_long_count_says_how_far_it_is_at_a_terminal_alone(
     assert capsys.readouterr().err == (told if terminal else "")
 
 
-@pytest.mark.parametrize("none", ["N/A", "null", "-", "", " ", "nan", "None", "?", "."])
+NOBODY = ["N/A", "null", "-", "", " ", "nan", "None", "?", ".", "#N/A", "<NA>", "nat"]
+
+
+@pytest.mark.parametrize("none", NOBODY)
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_a_name_that_names_nobody_is_refused_with_its_row(tmp_path, none, kind):
     """Else all who have it would be one person, and compete for its places."""
@@ -485,3 +488,20 @@ def test_bins_may_have_open_ends(tmp_path):
     for bad in ((0, math.inf, 5), (math.inf, 5), (0, math.nan), (-math.inf, -math.inf)):
         with pytest.raises(ValueError, match="-inf may be the first and inf the last"):
             Bins("h", bad)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("rules", [Rules(outside="drop"), Rules(missing="drop")])
+def test_rows_in_one_cell_are_refused_whatever_ends_their_lines(tmp_path, end, rules):
+    """A mark for feet that nothing closes swallows the rows behind it."""
+    swallowed = end.join(['"5 foot,a', *["x,b"] * 5, '6 foot",b'])
+    (tmp_path / "t.csv").write_bytes(f"size,h\n{swallowed}\ny,a\n".encode())
+    with pytest.raises(TableError, match="line 2 begins a value with a line break"):
+        count(tmp_path / "t.csv", [Categories("h", ("a", "b"))], rules)
+
+
+@pytest.mark.parametrize("nested", ["{'a': NULL}", "[NULL]", "MAP {'a': 1}"])
+def test_a_name_is_one_value(tmp_path, nested):
+    table = parquet(tmp_path, f"SELECT {nested} AS id, 'a' AS h WHERE ? IS NOT NULL", 1)
+    with pytest.raises(TableError, match=r"'id' is of type .* no single values"):
+        counted(table, Categories("h", ("a",)), unit=Unit("id"))
