@@ -7,6 +7,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import json
 import os
 import re
 from itertools import zip_longest
@@ -192,6 +193,15 @@ def test_the_readme_links_and_shows_what_there_is() -> None:
     shown = re.findall(r"^  (\w+): [^=\n]*= .*?  # (.*)$", text, re.M)
     parameters = declared(load(NOTEBOOKS["basics/posterior"]))
     assert dict(shown) == {key: one.meaning for key, one in parameters.items()}
+
+
+def test_the_readme_counts_the_curves_as_the_book_does() -> None:
+    found = BOOK / "reference" / "drawn" / "published-fit.json"
+    numbers = json.loads(found.read_text("utf-8"))["numbers"]
+    sentence = (
+        f"{numbers['published-met']:.0f} of the {numbers['curves']:.0f} that A to D"
+    )
+    assert sentence in " ".join(README.read_text("utf-8").split())
 
 
 @pytest.mark.browser
