@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dpbayes.notebooks.parameters import all_notebooks, load
-from dpbayes.runner.run import EXECUTED, Order, run_one
+from dpbayes.runner.run import Order, executed, run_one
 from tests.tiny_notebooks import write_tiny
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +38,7 @@ def test_papermill_executes_and_seaborn_draws(tmp_path: Path) -> None:
     stage = tmp_path / "stage"
     done = run_one(Order("part/tiny", path, {"n": 7}, stage))
     assert not done.problem
-    known = json.loads(next(stage.rglob(EXECUTED)).read_text())["metadata"]
+    known = json.loads(next(stage.rglob(executed("part/tiny"))).read_text())["metadata"]
     assert known["papermill"]["version"]
     assert known["papermill"]["parameters"] == {"n": 7}
     assert known["papermill"]["end_time"]
@@ -79,8 +79,8 @@ def test_each_result_of_the_book_was_executed_by_papermill() -> None:
     if not RESULTS.is_dir():
         pytest.skip("the book is not built: run `make book`")
     for name in all_notebooks(ROOT / "notebooks"):
-        executed = (RESULTS / name / EXECUTED).read_text(encoding="utf-8")
-        known = json.loads(executed)["metadata"]
+        text = (RESULTS / name / executed(name)).read_text(encoding="utf-8")
+        known = json.loads(text)["metadata"]
         assert known["papermill"]["version"], name
 
 
