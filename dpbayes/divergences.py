@@ -8,9 +8,8 @@ the categories up to the totals: ln BC = sum_i psi(a_i, b_i) - psi(A, B), where
     m = (a + b)/2,  d = |b - a|/2.
 
 `psi` is never computed as that difference, which at a hundred million records has no
-digit left: lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), and all but the small s
-is cancelled by hand. Beside m and d goes low = min(a, b): m - d would have lost the
-digits of a tiny one.
+digit left: lnGamma(z) = (z - 1/2) ln z - z + ln(2 pi)/2 + s(z), all but s is cancelled
+by hand. Beside m and d goes low = min(a, b): m - d loses the digits of a tiny one.
 """
 
 from __future__ import annotations

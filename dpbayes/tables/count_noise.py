@@ -55,17 +55,21 @@ class Weighted(ByValue):
 
     @property
     def values(self) -> Whole:
+        """The whole numbers that have a weight, shape (N,), one after the other."""
         return self.start + np.arange(self.weights.size)
 
     @property
     def mean(self) -> float:
+        """The mean, sum w_v v."""
         return float(self.weights @ self.values)
 
     @property
     def variance(self) -> float:
+        """The variance, sum w_v (v - mean)^2."""
         return float(self.weights @ (self.values - self.mean) ** 2)
 
     def at(self, values: Whole) -> Floats:
+        """Return the weight of each of `values`, 0 where there is none; same shape."""
         index = values - self.start
         inside = (index >= 0) & (index < self.weights.size)
         return np.where(

@@ -70,6 +70,7 @@ class NoiseLaw:
 
     @property
     def standard_deviation(self) -> float:
+        """The standard deviation sqrt(2 sum w_i^2), which overflows last."""
         largest, ratios = self._unit
         return largest * math.sqrt(2.0) * float(np.linalg.norm(ratios))
 
@@ -173,6 +174,7 @@ class Interval(NamedTuple):
 
     @property
     def length(self) -> float:
+        """The distance between its ends, at least 0."""
         return self.high - self.low
 
 

@@ -122,6 +122,10 @@ class Plan(Declared):
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
+        """The one or two columns that are counted, with their categories or bins.
+
+        Raises ValueError for what the plan does not declare, or declares twice.
+        """
         declared: Any = self.categories
         if (self.column is None) == (self.columns is None):
             raise ValueError("either column or columns must be given")
@@ -163,10 +167,14 @@ class Plan(Declared):
 
     @property
     def mechanism(self) -> str:
+        """The name of the mechanism: the chosen one, else lattice noise where the
+        number of records is public and independent noise where it is secret.
+        """
         return self.chosen or ("lattice" if self.records == "public" else "independent")
 
     @property
     def prior(self) -> NDArray[np.float64]:
+        """The parameters of the prior, one a cell, shape (k,)."""
         return np.broadcast_to(
             np.array(self.given_prior, dtype=np.float64), len(self.labels)
         )
@@ -183,6 +191,7 @@ class Plan(Declared):
 
     @property
     def rules(self) -> Rules:
+        """What becomes of missing values, and which records of a person count."""
         told = self.unit, REFUSE, self.missing, self.missing_values, self.count
         return Rules(*told, once=self.count is not None)
 

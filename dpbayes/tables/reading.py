@@ -69,6 +69,7 @@ class ListedCounts(ByValue):
         return self.histograms[:, i], self.histograms.sum(axis=1), self.weights
 
     def sample(self, rng: np.random.Generator, size: int) -> Whole:
+        """Return `size` independent histograms, shape (size, k)."""
         return np.asarray(
             self.histograms[rng.choice(self.weights.size, size, p=self.weights)]
         )
@@ -90,6 +91,9 @@ class ProductCounts(ByValue):
         ]
 
     def joint(self, i: int) -> tuple[Whole, Whole, Floats]:
+        """Return values of the count of category i, the total n beside each, and their
+        probabilities.
+        """
         before, after = self.sums
         values, others = (
             self.counts[i].values,
