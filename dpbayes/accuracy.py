@@ -109,6 +109,9 @@ class Crossover(Shown):
     distance, or it is a "tie" within the errors; `first_winner` wins at the smallest
     size. A mechanism is called by its name, and where both have the same one, by what
     tells them apart, too.
+
+    >>> Crossover("expMech-smooth", ((8, "lapMech"),)).size
+    8
     """
 
     first_winner: str

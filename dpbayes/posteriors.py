@@ -51,17 +51,17 @@ class Posterior(ByValue):
 
     @property
     def k(self) -> int:
-        """Number of categories."""
+        """Number of categories, at least 2."""
         return int(self.concentration.size)
 
     @property
     def total(self) -> float:
-        """Sum of the concentration parameters."""
+        """Sum of the concentration parameters: that of the prior and n records."""
         return float(self.concentration.sum())
 
     @property
     def mean(self) -> Floats:
-        """Posterior mean of the category probabilities, shape (k,)."""
+        """Posterior mean of the category probabilities, a_i / sum a, shape (k,)."""
         return self.concentration / self.total
 
     def interval(self, confidence: float = 0.95) -> Floats:
@@ -158,6 +158,9 @@ def number_of_candidates(n: int, k: int) -> int:
 def row_of(counts: Whole) -> Any:
     """Return the place of each histogram, (..., k) to (...), in the list of
     `compositions`.
+
+    >>> row_of(compositions(3, 2)).tolist()
+    [0, 1, 2, 3]
     """
     left, place = counts.sum(axis=-1), np.zeros(counts.shape[:-1])
     for at in range(counts.shape[-1] - 1):

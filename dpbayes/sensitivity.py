@@ -132,6 +132,9 @@ def _largest(n: int, prior: tuple[float, ...], metric: str) -> Sensitivity:
 def corners(n: int, alpha: Floats) -> list[Whole]:
     """Return the histograms among which the global sensitivity is attained;
     `thm-global`.
+
+    >>> [x.tolist() for x in corners(5, np.ones(3))]
+    [[1, 0, 4], [0, 1, 4]]
     """
     if alpha.size == 2:
         return [

@@ -31,6 +31,7 @@ LOCK = (ROOT / "requirements.lock").read_text()
 # Each may import what stands before it.
 ORDER = (
     "_lazy",
+    "_roots",
     "_validate",
     "_values",
     "posteriors",

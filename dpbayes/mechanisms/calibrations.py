@@ -143,7 +143,12 @@ def _scored(
 class GlobalCalibration(Calibration):
     """expMech (D, section 4.2.1; C, 2.1): S = GS, factor 2. Book: `def-expmech`.
 
-    Guarantee: epsilon (`thm-exponential-private`).
+    P[r | x] is proportional to exp(-epsilon H(BI(x), r) / (2 GS)), GS being the largest
+    LS(x) of n records. Guarantee: epsilon (`thm-exponential-private`).
+
+    >>> held = [50, 50], [1, 1], 1.0, "hellinger"
+    >>> round(GlobalCalibration().sensitivity(*held).value, 6)
+    0.33894
     """
 
     name: ClassVar[str] = "expMech"
@@ -169,6 +174,10 @@ class LocalCalibration(Calibration):
 
     No guarantee: LS(x) depends on the data, and the actual privacy loss can exceed
     epsilon, for example at small priors and many records (`dpbayes.audit` shows where).
+
+    >>> held = [50, 50], [1, 1], 1.0, "hellinger"
+    >>> round(LocalCalibration().sensitivity(*held).value, 6)
+    0.070276
     """
 
     name: ClassVar[str] = "expMech-local"
@@ -192,8 +201,12 @@ class SmoothCalibration(Calibration):
     gamma).
 
     The paper's gamma = 1 gives its factor 4. Measured in l1, one replaced record is a
-    distance of 2, so the factor is 2 (1 + 2 gamma). Book: `def-expmech-smooth`.
-    Guarantee: epsilon (`thm-smooth-private`).
+    distance of 2, so the factor is 2 (1 + 2 gamma). `gamma` lies in [1e-9, 1e9]; the
+    larger, the closer S is to LS(x), and the larger the factor. Book:
+    `def-expmech-smooth`. Guarantee: epsilon (`thm-smooth-private`).
+
+    >>> SmoothCalibration(1.0).factor, SmoothCalibration(1.0, "l1").factor
+    (4.0, 6.0)
     """
 
     gamma: float = 1.0

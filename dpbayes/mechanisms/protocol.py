@@ -129,7 +129,11 @@ def exact_epsilon(epsilon: float) -> Fraction:
 
 
 def upper_float(value: Fraction) -> float:
-    """Return the smallest float that is at least this fraction."""
+    """Return the smallest float that is at least this fraction.
+
+    >>> upper_float(Fraction(1, 10)) == 0.1, upper_float(Fraction(2, 3)) > 2 / 3
+    (True, True)
+    """
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
@@ -215,6 +219,14 @@ def guarantee(mechanism: object, k: int) -> Guarantee:
     """Return what a mechanism promises for k categories, as its exact type states it.
 
     A mechanism without a statement of its own promises nothing, and the answer says so.
+    The promise is for all pairs of neighbours and every set of outputs, as in
+    `Guarantee.sentence`; k is at least 2.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> guarantee(mechanism("lattice", 0.5), 4).epsilon
+    0.5
+    >>> guarantee(mechanism("expMech-local", 0.5), 4).epsilon is None
+    True
     """
     stated = own(mechanism, Promises)
     if stated is not None:
