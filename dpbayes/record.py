@@ -24,6 +24,7 @@ and has its parameters checked: ``record.here("documents/D-fig5")``.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import html
@@ -285,8 +286,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_bytes(content)
-    part.replace(path)
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:  # of a full disk, which names no file
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _run() -> _Run:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import comb, factorial, inf
+from math import factorial, inf
 
 import numpy as np
 
@@ -102,14 +102,27 @@ def depth_of(n: int, noise: SumZeroNoise, projection: str) -> int | None:
     return None
 
 
+def partitions(n: int, k: int) -> list[int]:
+    """Return in how many ways 0, 1, ..., n are sums of k counts in no order.
+
+    >>> partitions(5, 2)
+    [1, 1, 2, 2, 3, 3]
+    """
+    ways = [1] + [0] * n
+    for part in range(1, k + 1):
+        for total in range(part, n + 1):
+            ways[total] += ways[total - part]
+    return ways
+
+
 def seconds_of_all(n: int, noise: SumZeroNoise, projection: str) -> float:
     """Return about how many processor seconds the laws of all data sets of n records
     take, with all pairs compared; inf where they cannot be listed.
 
     From times measured at k = 3 to 15, right within a factor of two. The sums over
     levels are taken once for data sets that differ in the order of their categories,
-    the weight of what is clamped once for each choice of counts, and each data set
-    lists its outputs.
+    the weight of what is clamped once for each choice of counts, by convolutions that
+    are as long as there are levels, and each data set lists its outputs.
     """
     depth, k = depth_of(n, noise, projection), noise.k
     if depth is None:
@@ -119,12 +132,14 @@ def seconds_of_all(n: int, noise: SumZeroNoise, projection: str) -> float:
     levels, sums = noise.levels(), 1
     if projection == "l1":
         levels, sums = 1, depth
-    unordered = max(sets / factorial(k), min(n, k))
+    unordered = partitions(n, k)[n]
     rests = sum(
-        max(comb(n + b, b) / factorial(b), n + 1) * max(k - b, sums)
+        sum(partitions(n, b))
+        * max(k - b, sums)
+        * (1e-5 + 4e-11 * (b - 2) * (b * levels) ** 2)
         for b in range(2, k)
     )
-    summed = unordered * (4e-9 * vectors * k + 1e-5 * k) + 1e-5 * rests
+    summed = unordered * (4e-9 * vectors * k + 1e-5 * k) + rests
     reordered = 2e-7 * vectors * min(sets, factorial(k))
     return levels * summed + reordered + sets * (4e-8 * (vectors + sets) + 2e-4)
 

@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def commit() -> str | None:
     file. None where nothing is known: then the version says what it is.
     """
     root, stamp = PACKAGE.parent, PACKAGE / "data" / "commit.txt"
-    if (root / ".git").exists() and (root / "pyproject.toml").is_file():
+    if (root / ".git").exists() and _declares_this(root / "pyproject.toml"):
         # A hook or an alias of git tells its programs which repository is meant.
         surroundings = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         words = ["git", "-C", str(root), "describe", "--always", "--dirty"]
@@ -41,6 +42,18 @@ def commit() -> str | None:
             return said.stdout.strip() or None
     text = stamp.read_text(encoding="utf-8") if stamp.is_file() else "$"
     return None if "$" in text else text.split()[0]
+
+
+def _declares_this(project: Path) -> bool:
+    """Return whether a pyproject.toml is this package's: one that `pip install
+    --target` has put into somebody's checkout lies beside another.
+    """
+    try:
+        declared = tomllib.loads(project.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    table = declared.get("project")
+    return isinstance(table, dict) and table.get("name") == "dpbayes"
 
 
 def versions() -> dict[str, str]:

@@ -419,3 +419,16 @@ def test_a_loss_without_a_bound_has_no_error() -> None:
     assert found.epsilon == np.inf
     assert found.epsilon.error == 0.0
     assert found.epsilon.exceeds(1e300)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "epsilon"), [(5, 10, 0.05), (4, 12, 0.05), (6, 6, 0.1)]
+)
+def test_an_audit_of_wide_noise_is_refused_at_once(k, n, epsilon):
+    """The first of these took 134 processor seconds: what is clamped is summed over
+    hundreds of levels, by convolutions as long as there are levels.
+    """
+    begun = time.process_time()
+    with pytest.raises(ValueError, match=f"it takes at k = {k} n up to"):
+        dp.audit(dp.mechanism("lattice", epsilon), n, [1.0] * k)
+    assert time.process_time() - begun < 2.0
