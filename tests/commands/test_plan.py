@@ -22,8 +22,8 @@ def test_the_plan_command_prices_without_touching_the_account(clinic, capsys):
     assert "0.5 of the 1.2 left" in printed
     balanced = dp.mechanism("lattice", 0.5).law([24, 23, 23], [1, 1, 1]).mean_distance()
     said = (
-        f"distance   {balanced:.3g} mean Hellinger distance of all 3 shares together for"
-        " balanced counts of 70 records"
+        f"distance   {balanced:.3g} mean Hellinger distance of all 3 shares together"
+        " for balanced counts of 70 records"
     )
     assert said in printed
     assert (clinic / "clinic.account").read_bytes() == before

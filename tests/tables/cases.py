@@ -7,6 +7,7 @@ or the records of one person.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,16 @@ import numpy as np
 
 UNDECLARED, MISSING = ("x?", "7e9"), ("", "NA", " n/a ")
 Row = tuple[str, ...]
+
+
+def many(cases: int) -> int:
+    """Return how many cases a slow test tries, for at most three processor minutes.
+
+    The variable DPBAYES_CASES multiplies them: DPBAYES_CASES=10 for ten times as many.
+    """
+    return round(cases * float(os.environ.get("DPBAYES_CASES", "1")))
+
+
 ATTRIBUTES = (
     ('edges = [0, 10, 20]', ("3", "10", "19.5"), ("{} < 10", "{} >= 10")),
     ("edges = [-inf, 1.5, inf]", ("-4", "1.5"), ("{} < 1.5", "not ({} < 1.5)")),
@@ -47,6 +58,7 @@ class Case:
     outside: str = "refuse"
     missing: str | None = None
     count: bool = False
+    weighs: bool = False  # the column of records is the first attribute: a fault
     attributes: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = field(
         default_factory=list
     )
@@ -70,7 +82,7 @@ class Case:
         lines += [f'neighbours = "{self.neighbours}"'] if self.neighbours else []
         lines += [f'outside = "{self.outside}"'] if self.outside == "drop" else []
         lines += [f'missing = "{self.missing}"'] if self.missing else []
-        lines += ['count = "n"'] if self.count else []
+        lines += [f'count = "{"a0" if self.weighs else "n"}"'] if self.count else []
         for name, one in zip(self.names, self.attributes, strict=True):
             lines += [f'[[attribute]]\nname = "{name}"\n{one[0]}']
         return "\n".join(lines) + "\n"
@@ -128,6 +140,7 @@ class Case:
         return [(one, other) for i, one in enumerate(units) for other in units[:i]]
 
 
+WHOLE = ATTRIBUTES[2]
 OPTIONS = tuple(
     product(
         ("replace-one", "add-or-remove"),
@@ -157,4 +170,6 @@ def random_case(rng: np.random.Generator, number: int | None = None) -> Case:
         )
         places = rng.permutation(2)[: len(places)]
     case.attributes = [listed[int(i)] for i in places]
+    if case.count and case.missing is None and number is not None:
+        case.weighs, case.attributes[0] = True, WHOLE
     return case

@@ -391,8 +391,10 @@ def test_attack_a_file_that_does_not_keep_what_is_written(account, trigger):
     [
         "UPDATE entries SET epsilon = '1e999999999' WHERE sequence = 2",
         "UPDATE entries SET epsilon = '1;2' WHERE sequence = 2",
-        """UPDATE entries SET body = replace(body, '"3"', '"3e999999999"') WHERE sequence = 0""",
-        """UPDATE entries SET body = replace(body, '"clinic"', '"../clinic"') WHERE sequence = 0""",
+        """UPDATE entries SET body = replace(body, '"3"', '"3e999999999"')
+        WHERE sequence = 0""",
+        """UPDATE entries SET body = replace(body, '"clinic"', '"../clinic"')
+        WHERE sequence = 0""",
     ],
 )
 def test_attack_a_number_that_would_take_for_ever_or_a_name_elsewhere(account, edit):

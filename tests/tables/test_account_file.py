@@ -65,8 +65,14 @@ def test_an_entry_is_read_as_it_was_written(tmp_path):
         )
         assert read_entries(tmp_path, connection, 1) == [entry]
         # The digest covers the number, the amount, what was bought, and when.
-        for change in ({"sequence": 4}, {"epsilon": ONE}, {"body": "other"}, {"kind": "result"},
-                       {"request": "b"}, {"time": "then"}):  # fmt: skip
+        for change in (
+            {"sequence": 4},
+            {"epsilon": ONE},
+            {"body": "other"},
+            {"kind": "result"},
+            {"request": "b"},
+            {"time": "then"},
+        ):
             assert replace(entry, **change).signed(WITNESS, "") != entry.signed(
                 WITNESS, ""
             )
@@ -109,8 +115,10 @@ def test_a_missing_or_damaged_key_is_named(purse):
     write_witness(WITNESS)
     whole = json.loads(place.read_text())
     kinds = [
-        ("dataset", "other"), ("account", 1), ("key", "zz" * 32), ("key", "00"), ("key", None),
-        ("sequence", "1"), ("sequence", True), ("digest", 5), ("tables", "a"), ("more", 1),
+        ("dataset", "other"), ("account", 1), ("key", "zz" * 32), ("key", "00"),
+        ("key", None),
+        ("sequence", "1"), ("sequence", True), ("digest", 5), ("tables", "a"),
+        ("more", 1),
     ]  # fmt: skip
     spoilt = [json.dumps(whole | {k: value}).encode() for k, value in kinds]
     for damage in (b"{", b"[]", b"\xff", b"[" * 100_000, *spoilt):

@@ -119,7 +119,8 @@ def test_a_process_that_ends_early_leaves_reasons():
 
 def test_a_forecast_agrees_with_the_law() -> None:
     request = {
-        "name": "lattice", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0], "records": 20,
+        "name": "lattice", "options": {}, "epsilon": "1/2", "prior": [1.0, 1.0],
+        "records": 20,
     }  # fmt: skip
     parts = parts_of(request)
     chosen = dp.mechanism("lattice", 0.5)

@@ -34,9 +34,11 @@ BASE = {
 KEYS = (*BASE, "columns", "missing_values", "records", "person", "keep", "mechanism",
         "options", "prior", "request")  # fmt: skip
 VALUES = (
-    "true", "1979-05-27", "12:30:00", "0o17", "0xff", "-1", "0", "1", "1.5", "nan", "inf", "-inf",
+    "true", "1979-05-27", "12:30:00", "0o17", "0xff", "-1", "0", "1", "1.5", "nan",
+    "inf", "-inf",
     "1e400", "0x" + "f" * 2000, "9" * 4000, '""', '" "', r'"\u0000"', r'"a\u0000b"',
-    r'"\u0435psilon"', '"\uff11"', '"1e999999999"', '"1/0"', '"1/2/3"', "[]", "[[]]", '[1, "a"]',
+    r'"\u0435psilon"', '"\uff11"', '"1e999999999"', '"1/0"', '"1/2/3"', "[]", "[[]]",
+    '[1, "a"]',
     "{}", "{a = 1}", "{a = {a = {}}}", '"../../etc/passwd"', "'*'", '":memory:"',
 )  # fmt: skip
 # The values above that a key may have; for names of columns every visible text will do.
@@ -103,26 +105,75 @@ def changed(key: str, line: str) -> str:
 PLANS = [
     ("byte order mark", b"\xef\xbb\xbf" + GOOD.encode(), True),
     ("lines end in CR LF", GOOD.replace("\n", "\r\n").encode(), True),
-    ("edges close together", changed("categories",
-     "categories = {health = {edges = [1.0000001, 1.0000002, 1.0000003]}}").encode(), True),
+    (
+        "edges close together",
+        changed(
+            "categories",
+            "categories = {health = {edges = [1.0000001, 1.0000002, 1.0000003]}}",
+        ).encode(),
+        True,
+    ),
     ("UTF-16", GOOD.encode("utf-16"), False),
     ("Latin-1", (GOOD + "# \u00e9\n").encode("latin-1"), False),
     ("null", GOOD.encode() + b"\0", False),
     ("empty", b"", False),
-    ("lists in lists", GOOD.encode() + b"prior = " + b"[" * 50_000 + b"]" * 50_000, False),
+    (
+        "lists in lists",
+        GOOD.encode() + b"prior = " + b"[" * 50_000 + b"]" * 50_000,
+        False,
+    ),
     ("YAML", b"!!python/object/apply:os.system [id]\n", False),
-    ("escapes", changed("categories", r'categories = ["a", "\u001b[2J"]').encode(), False),
-    ("cells alike", (text_of({k: v for k, v in BASE.items() if k not in ("column", "categories",
-     "missing")}) + TWO_COLUMNS).encode(), False),
-    ("10001 cells",
-     changed("categories", f"categories = {list(map(str, range(10001)))}").encode(), False),
-    *((f"edges {edges[:9]}", changed("categories",
-       f"categories = {{health = {{edges = {edges}}}}}").encode(), False)
-      for edges in ("[0, 1e400]", "[0, 0x" + "f" * 2000 + "]", "[1, nan]", "[1, 1]", "[true, 2]",
-                    "3")),
-    *((f"options {option}", (GOOD + f"options = {option}\n").encode(), False)
-      for option in ('{name = "geometric"}', "{epsilon = 9}", "{remap = 1}", "{remap = nan}")),
-]  # fmt: skip
+    (
+        "escapes",
+        changed("categories", r'categories = ["a", "\u001b[2J"]').encode(),
+        False,
+    ),
+    (
+        "cells alike",
+        (
+            text_of(
+                {
+                    k: v
+                    for k, v in BASE.items()
+                    if k not in ("column", "categories", "missing")
+                }
+            )
+            + TWO_COLUMNS
+        ).encode(),
+        False,
+    ),
+    (
+        "10001 cells",
+        changed("categories", f"categories = {list(map(str, range(10001)))}").encode(),
+        False,
+    ),
+    *(
+        (
+            f"edges {edges[:9]}",
+            changed(
+                "categories", f"categories = {{health = {{edges = {edges}}}}}"
+            ).encode(),
+            False,
+        )
+        for edges in (
+            "[0, 1e400]",
+            "[0, 0x" + "f" * 2000 + "]",
+            "[1, nan]",
+            "[1, 1]",
+            "[true, 2]",
+            "3",
+        )
+    ),
+    *(
+        (f"options {option}", (GOOD + f"options = {option}\n").encode(), False)
+        for option in (
+            '{name = "geometric"}',
+            "{epsilon = 9}",
+            "{remap = 1}",
+            "{remap = nan}",
+        )
+    ),
+]
 
 
 @pytest.fixture(scope="module")

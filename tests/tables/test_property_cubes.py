@@ -22,13 +22,14 @@ import pytest
 
 from dpbayes.tables.account import Account
 from dpbayes.tables.answering import open_answering
-from dpbayes.tables.files import CubeFile
+from dpbayes.tables.files import CubeFile, PlanError
 from dpbayes.tables.noise import true_answer
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.predicate import Answer
+from dpbayes.tables.rules import Rules
 from dpbayes.tables.table import read
 from dpbayes.tables.units import Unit
-from tests.tables.cases import Case, Row, random_case
+from tests.tables.cases import Case, Row, many, random_case
 
 LENGTHS = (5.0, 40.0, 400.0, 1e7)
 
@@ -103,7 +104,12 @@ def checked(folder: Path, seed: int) -> Fraction | None:
     case.write(folder / "t.csv", rows, case.units(rng)[0])
     account = opened(folder, case)
     (folder / "cube.toml").write_text(case.cube("t.csv", 1e6))
-    asked = open_answering(folder / "cube.toml", account)
+    try:
+        asked = open_answering(folder / "cube.toml", account)
+    except PlanError as error:
+        if case.weighs and "count must be a column that is no attribute" in str(error):
+            return None
+        raise
     for _ in range(int(rng.integers(1, 5))):
         text, length = case.question(rng), float(rng.choice(LENGTHS))
         refused = outcome(asked.ask, asked.question, text, length)
@@ -130,12 +136,24 @@ def test_what_is_paid_is_at_least_the_loss_for_every_kind_of_cube(folder: Path) 
     assert max(found) > Fraction(999, 1000)  # the price is attained
 
 
+@pytest.mark.parametrize("seed", [8, 40])
+def test_a_row_that_weighs_as_much_as_its_own_attribute_says_would_be_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """What the refusal of such a cube is for: 11 records, and priced as one."""
+    monkeypatch.setattr(Rules, "check", lambda *_: None)
+    with pytest.raises(AssertionError, match="assert Fraction") as found:
+        checked(folder, seed)
+    loss, paid = map(float, str(found.value).split(", ")[1:3])
+    assert loss > paid
+
+
 @pytest.mark.slow
 def test_what_is_paid_is_at_least_the_loss_for_many_cubes(folder: Path) -> None:
-    seeds = range(1000, 2000)
+    seeds = range(1000, 1000 + many(1000))
     found = [one for seed in seeds if (one := checked(folder, seed)) is not None]
     print(f"{len(found)} cubes, loss over price at most {float(max(found))!r}")
-    assert len(found) > 800
+    assert len(found) > 0.75 * len(seeds)
 
 
 def told(folder: Path, case: Case, cubes: list[str], script: list[Any]) -> list[Any]:
@@ -204,4 +222,6 @@ def test_nothing_that_is_told_is_a_function_of_the_data(folder: Path) -> None:
 def test_nothing_that_is_told_of_many_versions_is_a_function_of_the_data(
     folder: Path,
 ) -> None:
-    print("steps:", sum(worlds(folder, seed) for seed in range(5000, 8000)))
+    print(
+        "steps:", sum(worlds(folder, seed) for seed in range(5000, 5000 + many(1500)))
+    )

@@ -38,6 +38,7 @@ from dpbayes.tables.release import (
 )
 from dpbayes.tables.table import count
 from dpbayes.tables.units import RELATIONS
+from tests.tables.cases import many
 
 # Beside the examples that each mechanism declares: noise for less than one record.
 MORE: dict[str, tuple[Any, ...]] = {
@@ -298,7 +299,7 @@ def test_no_plan_loses_more_than_its_price(quick_folder, capsys):
 
 @pytest.mark.slow
 def test_no_plan_of_many_loses_more_than_its_price(quick_folder, capsys):
-    seen = go_through(30_000, 2, quick_folder)
+    seen = go_through(many(12_000), 2, quick_folder)
     assert set(seen.names) >= {*TIGHT, "expMech", "expMech-smooth", "permute-and-flip"}
     check(seen, capsys)
 

@@ -69,7 +69,7 @@ def test_the_schema_of_the_book_is_the_model_s():
 )
 def test_a_file_that_is_no_release_is_refused_in_words(tmp_path, text, told):
     (tmp_path / "release.json").write_text(text)
-    with pytest.raises(ValueError, match="path must be a release.json") as error:
+    with pytest.raises(ValueError, match=r"path must be a release\.json") as error:
         dp.read(tmp_path / "release.json")
     assert told in str(error.value)
     assert "\n" not in str(error.value)

@@ -104,7 +104,8 @@ def test_no_label_is_a_formula_in_a_spreadsheet(clinic):
 
 def test_labels_of_every_script_come_through_and_cannot_break_out_of_the_page(clinic):
     rows = [
-        "<script>alert(1)</script>", "a & b, 'c' \"d\"", "Île — 健康", "صحة", "🙂 👩\u200d⚕️",
+        "<script>alert(1)</script>", "a & b, 'c' \"d\"", "Île — 健康", "صحة",
+        "🙂 👩\u200d⚕️",
         "می\u200cخواهم", "18\u202fà 25",
     ]  # fmt: skip
     with (clinic / "people.csv").open("w", newline="", encoding="utf-8") as stream:

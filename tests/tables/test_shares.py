@@ -1,4 +1,4 @@
-"""Shares read on their own: against enumeration, Bayes' rule by hand, and in coverage."""
+"""Shares read on their own: against enumeration, Bayes' rule by hand, in coverage."""
 
 from __future__ import annotations
 
