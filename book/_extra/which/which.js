@@ -79,6 +79,8 @@
     const share = epsilon / releases;
     const width = delta > 0 && releases > 1 ? gaussianWidth(epsilon, delta, releases) : Infinity;
     const found = { share, width, inside: share >= tables.even.x[0] };
+    // One count's noise, (k - 1)(2k - 1) / (k(k + 1)) 4/ε², beside its sampling, n/k (1 - 1/k); as in the plan.
+    found.wider = Math.sqrt(1 + 4 * k * (2 * k - 1) / ((k + 1) * n * share ** 2));
     for (const shape of ["even", "falling", "one"]) found[shape] = between(tables[shape], k, n, share);
     found.gaussian = width <= 500 ? between(tables.gaussian, k, n, Math.max(width, 1)) : 1;
     found.mechanism = found.gaussian < found.even ? "discrete-gaussian" : "lattice";
@@ -131,7 +133,7 @@
     } else if (found.inside) {
       const [least, most] = [Math.min(found.even, found.falling, found.one), Math.max(found.even, found.falling, found.one)];
       line("p", `Expected error: about ${digits(found.even)} for evenly spread data; ${digits(found.falling)} where shares fall like 1, 1/2, 1/3, …; ${digits(found.one)} where everybody is in one category. Between ${digits(least)} and ${digits(most)} for these.`);
-      if (found.even > 0.5) line("p", "The noise drowns these data: merge categories, raise ε or ask more people.");
+      if (found.wider >= 2) line("p", "The interval of one share is about twice as wide as without noise, or wider: merge categories, raise ε or ask more people.");
     } else {
       line("p", `ε = ${share} is below ${tables.even.x[0]}, and the release would say hardly anything: release less often${given.delta ? "" : ", or allow a δ"}.`);
     }
