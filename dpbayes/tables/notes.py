@@ -10,8 +10,11 @@ from dpbayes.tables.keys import AccountError, Witness
 
 
 def note_of(table: Path) -> Path:
-    """Return where the note stands that says which account a table has."""
-    return table.with_name(f"{table.name}.dpbayes")
+    """Return where the note stands that says which account a table has: beside the
+    table itself, where its path is a symbolic link.
+    """
+    itself = table.resolve() if table.is_symlink() else table
+    return itself.with_name(f"{itself.name}.dpbayes")
 
 
 def noted(table: Path) -> str:

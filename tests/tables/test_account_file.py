@@ -231,3 +231,18 @@ def test_attack_an_account_set_aside_while_it_was_made(two_people, tmp_path):
         AccountError, match=r"the key of data set 'clinic', .* cannot be read"
     ):
         open_account(place)
+
+
+def test_an_account_made_by_a_link_is_noted_beside_the_table(tmp_path, monkeypatch):
+    """Else a second account could be made for it where the key is not at hand."""
+    for name in ("keys", "other", "linked"):
+        (tmp_path / name).mkdir(mode=0o700)
+    table, link = tmp_path / "people.csv", tmp_path / "linked" / "link.csv"
+    table.write_text("sex\nf\n")
+    link.symlink_to("../people.csv")
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    create_account(tmp_path / "a", "a", "1", link, RECORD)
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "other"))
+    for again in (table, link):
+        with pytest.raises(AccountError, match="has an account already"):
+            create_account(tmp_path / "b", "b", "1", again, RECORD)
