@@ -48,6 +48,13 @@ class Posterior(ByValue):
     def __post_init__(self) -> None:
         parameters = _validate.prior("concentration", self.concentration)
         object.__setattr__(self, "concentration", parameters)
+        labels = _validate.items("labels", self.labels)
+        if labels and len(labels) != parameters.size:
+            raise ValueError(
+                f"labels must be {parameters.size}, one a category, or none, got"
+                f" {_validate.shown(labels)}"
+            )
+        object.__setattr__(self, "labels", labels)
 
     @property
     def k(self) -> int:

@@ -359,6 +359,7 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     "unit": (qu.Unit(), ""),
     "rules": (None, ""),
     "show_values": (False, ""),
+    "labels": ((), ""),
 }
 LAW_OF_NOISE = (qu.NoiseLaw([1.0, 2.0]), "object")
 # Where a name means something else.
@@ -387,6 +388,7 @@ SPECIAL: dict[str, tuple[Any, str]] = {
 }
 # Results, protocols and what reads files, which tests of the tables have.
 UNCALLED = {
+    "Calibrated",
     "Crossover",
     "Guarantee",
     "Law",

@@ -94,6 +94,12 @@ def test_labels_of_counts_and_prior_are_kept() -> None:
     assert "labels=('yes', 'no')" in repr(private)
 
 
+def test_labels_are_one_a_category() -> None:
+    with pytest.raises(ValueError, match="labels must be 2, one a category, or none"):
+        dp.Posterior(np.array([1.0, 2.0]), ("yes",))
+    assert dp.Posterior(np.array([1.0, 2.0]), ["yes", "no"]).labels == ("yes", "no")
+
+
 def test_a_release_says_where_labels_belong() -> None:
     counts = pd.Series({"yes": 30, "no": 10})
     with pytest.raises(ValueError, match="labels belong to the prior"):
