@@ -157,7 +157,8 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
 
 def _file_path(path: str | Path) -> Path:
     """Return the path of an account's file; ValueError for what is none."""
-    text = str(file_path("account", path))
+    file_path("account", path)
+    text = str(path)  # of a Path, "" would be the folder one is in
     if not text.strip() or text.startswith(":") or "\0" in text:
         raise ValueError(f"account must be the path of a file, got {text!r}")
     return Path(text)
