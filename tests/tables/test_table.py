@@ -189,9 +189,10 @@ def test_a_quotation_mark_within_a_value_and_mixed_line_ends_move_no_other_recor
 
 @pytest.mark.parametrize(
     "value",
-    ["n/a", "NA", "", "4_0", "٤٠", "4 0", "0x28", "inf", "nan", "1e9999", "40y", "--4", "1e",
-     ".",
-     "40,5", "1e400000"],
+    [
+        "n/a", "NA", "", "4_0", "٤٠", "4 0", "0x28", "inf", "nan", "1e9999", "40y",
+        "--4", "1e", ".", "40,5", "1e400000",
+    ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_what_is_no_number_is_outside(tmp_path, value, kind):
