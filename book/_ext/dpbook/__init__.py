@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.writers.html5 import HTML5Translator
 
 from dpbayes.record import read_json
@@ -88,6 +89,12 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
     """
     if problem is None:
         if app.builder.format == "html":
+            lost = [one for one in sorted(app.env.found_docs)
+                    if not Path(app.outdir, f"{one}.html").is_file()]  # fmt: skip
+            if lost:  # Sphinx may lose what a process of writers has to say
+                raise ExtensionError(
+                    f"{len(lost)} pages were not written: {lost[0]}, …"
+                )
             Path(app.outdir, "explorer").mkdir(exist_ok=True)
             Path(app.outdir, explorer.PROGRAM).write_text(
                 explorer.bundle(), encoding="utf-8"

@@ -6,13 +6,16 @@ The font ``_extra/fonts/math.woff2`` has the sizes and the metrics that MathML a
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
-from sphinx.errors import ExtensionError
+from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
+
+logger = logging.getLogger(__name__)
 
 INSTEAD = (
     (r"\\dots(?=\s*[+*<=])", r"\\cdots "),
@@ -85,8 +88,9 @@ def visit(writer: Any, node: Any) -> None:
     try:
         writer.body.append(mathml(node.astext(), block))
     except Exception as error:  # the converter's own are of several kinds
-        raise ExtensionError(
-            f"{node.source}: formula {node.astext()!r}: {error}"
-        ) from error
+        # An exception of a writer in a process of its own may be lost; a warning stops
+        # a strict build, too.
+        logger.warning("formula %r: %s", node.astext(), error, location=node)
+        writer.body.append(html.escape(node.astext()))
     writer.body.append(f"</{tag}>\n" if block else f"</{tag}>")
     raise nodes.SkipNode
