@@ -26,10 +26,12 @@ def test_what_is_spent_is_on_the_disk_before_an_answer_leaves(purse: Path) -> No
 
 
 def test_a_plan_that_the_account_cannot_pay_says_so(clinic: Path) -> None:
-    assert price(planned(clinic, PLAN)) == "0.5 of the 1.2 left"
+    assert price(planned(clinic, PLAN)) == ("0.5 of the 1.2 left", True)
     dear = price(planned(clinic, PLAN.replace('"0.5"', '"1.3"')))
-    assert dear == "1.3 of the 1.2 left, not enough"
-    assert "not enough" not in price(planned(clinic, PLAN.replace('"0.5"', '"1.2"')))
+    assert dear == ("1.3 of the 1.2 left, not enough", False)
+    said, enough = price(planned(clinic, PLAN.replace('"0.5"', '"1.2"')))
+    assert enough
+    assert "not enough" not in said
 
 
 def test_what_a_release_says_it_cost_is_no_less_and_what_is_left_no_more(
