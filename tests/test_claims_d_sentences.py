@@ -68,9 +68,12 @@ def test_d_c7_better_at_five() -> None:
 @pytest.mark.slow
 def test_d_c8_more_categories() -> None:
     ratios = []
+    theirs = dp.mechanism("expMech-delta", 1.0, delta=1e-8)
     for counts in ([90, 90, 120], [150, 150, 200], [100] * 4, [150] * 4):
         smooth, lap, _ = (law.mean_distance() for law in laws(1.0, counts))
         ratios.append(smooth / lap)
+        # Nor does A's mechanism with the distance that D defines.
+        assert theirs.law(counts, [1.0] * len(counts)).mean_distance() > lap
     assert ratios == pytest.approx([3.5993, 4.2143, 2.5944, 3.0838], abs=6e-5)
     check("D-C8", as_written=min(ratios) < 1.0)
 
