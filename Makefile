@@ -6,7 +6,7 @@
 # make jitter  doctests and tests of the mathematics, where all last digits are others
 # make lowest  the quick tests on the lowest versions allowed; make newest on the newest (need uv)
 # make lock    the lock anew, after a change of pyproject.toml (needs uv)
-# `make test TESTS=` runs all tests, `make test TESTS=tests/laws` those of a room.
+# `make test TESTS=` runs all tests, `make test TESTS=tests/laws` those of a folder.
 # Each installs .venv from the lock first, unless that has been done.
 
 PYTHON ?= python3
