@@ -4,10 +4,12 @@ proved.
 Lemma 2.1 of C (sliding) and Lemma 2.2 (dilation) compare the probabilities of two
 values of an exponential mechanism's score u = -H. Their three readings differ in truth:
 
-* "formula": h(s) = e^(epsilon s / 2S) / normaliser at any number s, as the proofs use it;
+* "formula": h(s) = e^(epsilon s / 2S) / normaliser at any number s, as the
+  proofs use it;
 * "attained": probabilities of scores that some output has, several outputs counted
   together;
-* "printed": the lemma as written, where a score that no output has has probability zero.
+* "printed": the lemma as written, where a score of no output has the
+  probability zero.
 """
 
 from __future__ import annotations
