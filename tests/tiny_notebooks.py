@@ -10,7 +10,7 @@ from typing import Any
 PARAMETERS = "n: int = 3  # records, at least 1\nlabel: str = 'a'  # a word"
 RECORD = """from dpbayes import record
 
-record.number("double", 2 * n)
+record.number("double", 2 * n, given=f"{n} records")
 record.table("squares", {"i": list(range(n)), "square": [i * i / 3 for i in range(n)]})
 record.claim("few", f"There are {n} records, fewer than 5.", n < 5)"""
 

@@ -32,7 +32,7 @@ record.figure("line", figure, alt="A 'line'.", caption="It rises to $n$.")"""
 BOARD = "claims/claims.yml"
 QUOTED = (
     '<a class="result" href="results/part/tiny.html#at-double"'
-    ' title="What is twice n?">{}</a>'
+    ' title="{} records · What is twice n?">{}</a>'
 )
 
 
@@ -73,7 +73,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     assert "[1/1] part/tiny " in first.stdout
     assert "0 of 0 numbers agree with the reference" in first.stdout
     shown = page(project)
-    assert f"Twice n is {QUOTED.format(6)}" in shown
+    assert f"Twice n is {QUOTED.format(3, 6)}" in shown
     assert "There are 3 records, fewer than 5." in shown
     for words in (
         "Table 1",
@@ -100,7 +100,7 @@ def test_pages_show_results_and_follow_them(project: Path) -> None:
     second = sphinx(project)
     assert second.returncode == 0, second.stderr
     assert "(new parameters)" in second.stdout
-    assert f"Twice n is {QUOTED.format(8)}" in page(project)
+    assert f"Twice n is {QUOTED.format(4, 8)}" in page(project)
     third = sphinx(project)
     assert "notebooks: 0 run, 1 in all" in third.stdout
 
@@ -165,6 +165,8 @@ WRONG = {
     "{result}`part/tiny::triple:d`": "part/tiny has no 'triple' in numbers.json",
     "{result}`part/none::double:d`": "no notebook has recorded part/none/numbers.json",
     "{result}`double`": "write notebook::name",
+    "{result}`part/tiny::bare:d`": "it has no setting: record it with given=",
+    "{evidence}`part/tiny::many`": "evidence 'part/tiny::many': the claim does not",
     "{claim}`part/tiny::many`": "the claim does not hold: There are many",
     ":::{result-table} part/tiny::cubes\n:::": (
         "no notebook has recorded part/tiny/cubes.csv"
@@ -180,7 +182,7 @@ def test_what_cannot_be_shown_stops_a_strict_build(project: Path) -> None:
     write_tiny(
         project / "notebooks",
         "part/tiny",
-        "record.claim('many', 'There are many.', n > 9)",
+        "record.number('bare', n)\nrecord.claim('many', 'There are many.', n > 9)",
     )
     add(project, "\n\n".join(WRONG))
     done = sphinx(project)

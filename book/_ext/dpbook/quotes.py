@@ -72,6 +72,8 @@ class Quote(SphinxRole):
         shown = formatted(recorded(self.env, name, "numbers.json", key), form)
         given = read_json(result_file(self.env, name, "numbers.json").parent / GIVEN)
         setting = given.get(key, "")
+        if not setting and self.env.docname != f"results/{name}":
+            raise ValueError("it has no setting: record it with given=… to quote it")
         return sourced(name, f"at-{key}", setting, "result", nodes.Text(shown))
 
 
