@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dpbayes._lazy import attach as _attach
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _MODULE_OF = {
     "Crossover": "accuracy",
