@@ -14,7 +14,6 @@ tables        a table of people: publish it, ask it, from one account
 figures       arrays in, figure and alternative text out
 study         what only the pages need: experiments, lemmas, real counts
 notebooks     what a notebook declares, its session, where its numbers came from
-notebooks     where notebooks are, their parameters, and what is known of a result
 record        what a notebook keeps: numbers, tables, figures and claims
 runner        notebooks run, rerun with other parameters, and verified
 commands      the command line, one module a command

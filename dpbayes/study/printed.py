@@ -75,7 +75,8 @@ def mechanism_name(curve: str) -> str:
     return NAMES.get(curve, (curve, curve))[1]
 
 
-def _table(name: str) -> list[dict[str, str]]:
+def table_of(name: str) -> list[dict[str, str]]:
+    """Return the rows of a file in `dpbayes/data`, with the names of its columns."""
     text = files("dpbayes").joinpath(f"data/{name}").read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
@@ -84,7 +85,7 @@ def _table(name: str) -> list[dict[str, str]]:
 def all_points() -> tuple[Point, ...]:
     """Return the points read off pixels, without the older readings by eye."""
     found = []
-    for row in _table("published-curves.csv"):
+    for row in table_of("published-curves.csv"):
         curve, _, statistic = row["curve"].partition(":")
         named = "mean" if statistic.startswith("mean") or not statistic else statistic
         place = row["document"], row["figure"], row["panel"], curve
@@ -124,7 +125,7 @@ def raw_means() -> tuple[RawMean, ...]:
     """Return the means of the authors' raw runs of D's Figures 5 and 6a, run again at
     epsilon 1.
     """
-    rows = _table("authors-raw-means.csv")
+    rows = table_of("authors-raw-means.csv")
     return tuple(
         RawMean(
             int(r["k"]), int(r["n"]), r["mechanism"], int(r["runs"]), float(r["mean"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpbayes as dp
-from dpbayes.study.catalogue import catalogue, published
+from dpbayes.study.catalogue import catalogue, published, raw_drawing
 from dpbayes.study.curves import (
     AS_DRAWN,
     FIVE,
@@ -25,8 +25,8 @@ from dpbayes.study.curves import (
     simulated_runs,
     values,
 )
-from dpbayes.study.full_paper import ninety_percent, quarters, raw_drawing
 from dpbayes.study.printed import all_points, published_points, raw_means
+from dpbayes.study.settings import data_at
 
 # The captions' own settings meet these; what is not named below is met as it was drawn.
 CAPTIONED = {
@@ -173,7 +173,12 @@ def test_scores_count_combined_errors_and_labels_are_read() -> None:
     assert z == pytest.approx((point.y - 0.1) / point.y_error)
     assert boxed("3/0/4") == ([3, 0, 4], [1.0] * 3)
     assert boxed("5/5|prior 0.5") == ([5, 5], [0.5, 0.5])
-    assert [list(data("100")[0]) for data in (ninety_percent, quarters)] == [
-        [30] * 3,
-        [25] * 4,
-    ]
+    shares = {
+        "rounded shares 0.3/0.3/0.3": [30, 30, 30],
+        "cut shares 0.25/0.25/0.25/0.25": [25, 25, 25, 25],
+        "shares 0.1/0.9": [10, 90],
+        "counts 7/4": [7, 4],
+    }
+    assert {data: list(data_at(data)("100")[0]) for data in shares} == shares
+    assert list(data_at("stretched shares 0.5/0.5")("2000")[0]) == [10_000, 10_000]
+    assert data_at("counts 7/4", "2/3")("")[1] == [2.0, 3.0]

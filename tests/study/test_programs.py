@@ -14,7 +14,6 @@ from scipy.special import gammaln
 
 import dpbayes as dp
 from dpbayes.divergences import distance_from_log_affinity, hellinger_published
-from dpbayes.study import full_paper
 from dpbayes.study.programs import (
     GLOBAL_AS_DRAWN,
     OlderLaplace,
@@ -26,6 +25,7 @@ from dpbayes.study.programs import (
     neighbour_affinity,
     notes_program,
 )
+from dpbayes.study.settings import mass_at
 
 DRAWS = 40_000
 
@@ -182,7 +182,7 @@ def test_masses_of_distances_are_sums_over_candidates() -> None:
     for first in range(9):
         c = hellinger_published([4.0, 6.0], [first + 1.0, 9.0 - first])
         sums[round(float(c), 12)] += float(law.probability([first, 8 - first]))
-    value = full_paper.mass_at(mechanism, counts)
+    value = mass_at(mechanism, counts)
     assert [value(str(c + 1e-9)) for c in sorted(sums)] == pytest.approx(
         [sums[c] for c in sorted(sums)], abs=1e-13
     )
