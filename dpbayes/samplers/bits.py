@@ -25,6 +25,28 @@ class SystemBits:
         return secrets.randbits(count)
 
 
+class Uniform:
+    """A uniform number in [0, 1) of which only as many bits are drawn as are needed.
+
+    It lies between `known` / 2^`bits` and (`known` + 1) / 2^`bits`. A choice by it is
+    made once all numbers in that interval choose alike; until then it is refined. The
+    bits to come are independent of those drawn, so the choice has exactly the law that
+    it would have with all bits of the number at hand.
+    """
+
+    STEP = 8  # bits that are drawn at a time
+
+    def __init__(self, source: BitSource) -> None:
+        self._source = source
+        self.known = 0
+        self.bits = 0
+
+    def refine(self) -> None:
+        """Draw 8 bits more: the interval becomes 256 times shorter."""
+        self.known = (self.known << self.STEP) | self._source.bits(self.STEP)
+        self.bits += self.STEP
+
+
 def below(source: BitSource, bound: int) -> int:
     """Return a uniform whole number below `bound` >= 1, by rejection."""
     width, value = (bound - 1).bit_length(), bound

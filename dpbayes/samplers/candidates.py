@@ -22,11 +22,10 @@ import numpy as np
 from dpbayes._validate import Floats, Whole
 from dpbayes.posteriors import compositions, number_of_candidates
 from dpbayes.samplers.balls import FIRST_PRECISION, affinity_tables, flint
-from dpbayes.samplers.bits import BitSource, below
+from dpbayes.samplers.bits import BitSource, Uniform, below
 
 # more candidates are refused: listing them takes some seconds and 100 MB
 LARGEST = 200_000
-BITS = 8  # Bits that are drawn at a time
 UNIT = 128  # heights of steps are whole multiples of 2^-UNIT
 _FEW = 24  # up to this many records each count is a block of its own
 _KEPT = 4  # blocks are halved until at most one part in _KEPT can be waste
@@ -61,40 +60,50 @@ def draw_candidate(
 
 
 def decided(source: BitSource, library: Any, ladder: Callable[[], list[Any]]) -> int:
-    """Return the place of a uniform number among sums of weights, as many bits as that
-    takes.
+    """Return i with probability w_i / (w_0 + … + w_m), the weights being enclosed.
 
-    `ladder` encloses the sums at the precision of the moment.
+    `ladder()` returns balls around the sums w_0, w_0 + w_1, …, all of them, computed
+    with the precision that `library.ctx` has when it is called. Book:
+    `thm-exact-candidates`.
     """
-    precision, known, bits = FIRST_PRECISION, 0, 0
+    uniform, precision = Uniform(source), FIRST_PRECISION
     while True:
         with library.ctx.workprec(precision):
             sums = ladder()
-            while 2 * bits < precision:
-                known, bits = (known << BITS) | source.bits(BITS), bits + BITS
-                chosen = settled(library, sums, known, bits)
+            # The balls are wider than 2^-precision of the total. More than half as many
+            # bits of the uniform number are of no use before the balls are narrower.
+            while 2 * uniform.bits < precision:
+                uniform.refine()
+                chosen = settled(library, sums, uniform.known, uniform.bits)
                 if chosen is not None:
                     return chosen
         precision *= 2
 
 
 def settled(library: Any, ladder: list[Any], known: int, bits: int) -> int | None:
-    """Return the choice by a uniform number in [known, known + 1] / 2^bits, or None if
-    it is open.
+    """Return the i whose share of the total holds all of [known, known + 1] / 2^bits.
 
-    `ladder` are balls around the sums of the first weights. Book:
-    `thm-exact-candidates`.
+    `ladder` are balls around the sums of the first weights; the share of i lies between
+    the sums i - 1 and i. None where the interval touches a ball between two shares.
+    Book: `thm-exact-candidates`.
     """
-    # Comparisons of balls are true only when they hold for all points in them.
-    unit = library.fmpq(1, 1 << bits)
-    low, high = ladder[-1] * (known * unit), ladder[-1] * ((known + 1) * unit)
-    first, last = 0, len(ladder) - 1
+    unit, total, final = library.fmpq(1, 1 << bits), ladder[-1], len(ladder) - 1
+    low = total * (known * unit)
+    high = total * ((known + 1) * unit)
+    # A comparison of balls is true only if it holds for all points in them. So this
+    # search for the first sum that is surely above the interval may end too late where
+    # balls overlap; what it ends at is checked on both sides.
+    first, last = 0, final
     while first < last:
         middle = (first + last) // 2
-        first, last = (first, middle) if high < ladder[middle] else (middle + 1, last)
-    above = bool(high < ladder[first]) or first == len(ladder) - 1
-    below = first == 0 or bool(ladder[first - 1] < low)
-    return first if above and below else None
+        if high < ladder[middle]:
+            last = middle
+        else:
+            first = middle + 1
+    # No number lies below the first share or above the last: nothing to check there.
+    surely_below_its_end = first == final or high < ladder[first]
+    surely_above_its_start = first == 0 or ladder[first - 1] < low
+    return first if surely_below_its_end and surely_above_its_start else None
 
 
 def _cumulative(
@@ -239,41 +248,56 @@ def _blocks(weights: Weights) -> list[_Block]:
 def _point(
     source: BitSource, weights: Weights, blocks: list[_Block], areas: list[int]
 ) -> int | None:
-    """Return the count below a uniform point under the steps, or None where it is not
-    kept.
+    """Return the count below a uniform point under the steps, or None where the point
+    lies above that count's weight.
 
-    The point is one uniform number: the block, the count in it and the height above the
-    count are its quotients. It is known to lie in an interval that each byte makes 256
-    times shorter.
+    `areas` are the sums of the first blocks' areas. The columns of all counts, block
+    after block, make one long range; the point is a uniform number u in it. What block
+    u lies in, which of its columns, and how far up that column are quotients and a
+    remainder, and all three follow from u alone.
     """
-    known, bits = 0, 0
+    uniform = Uniform(source)
     while True:
-        known, bits = (known << BITS) | source.bits(BITS), bits + BITS
-        low, width = known * areas[-1], areas[-1]
+        uniform.refine()
+        # In units of 2^-bits of the range u lies between `low` and `low + width`.
+        bits, width = uniform.bits, areas[-1]
+        low = uniform.known * width
         place = bisect_right(areas, low >> bits)
         block = blocks[place]
         column = block.height << bits
-        start = (areas[place] - block.size * block.height) << bits
-        which, under = divmod(low - start, column)
-        if under + width > column:
-            continue
+        start_of_block = (areas[place] - block.size * block.height) << bits
+        which, height = divmod(low - start_of_block, column)
+        if height + width > column:
+            continue  # u may lie in the next column: draw more of its bits
         count = block.near + block.way * which
-        kept = _under(weights, count, under, under + width, bits)
+        kept = _under(weights, count, height, height + width, bits)
         if kept is not None:
             return count if kept else None
 
 
 def _under(weights: Weights, count: int, low: int, high: int, bits: int) -> bool | None:
-    # Heights are in units of 2^-(bits + UNIT); None where the weight lies between them.
+    """Return whether all heights between `low` and `high` lie below a count's weight.
+
+    Heights are in units of 2^-(bits + UNIT). False if all lie above, None if the weight
+    may lie between them, or its enclosure is too wide to tell.
+    """
     if count == weights.x:
-        return True
+        return True  # its column is exactly as high as its weight, 1
     library = weights.library
-    precision = FIRST_PRECISION << max(0, (2 * bits // FIRST_PRECISION).bit_length())
+    # FIRST_PRECISION times a power of two, and more than twice the bits of the point:
+    # the enclosure of the weight is then far narrower than the interval of heights.
+    precision = FIRST_PRECISION
+    while 2 * bits >= precision:
+        precision *= 2
     ball = weights.ball(count, precision)
     with library.ctx.workprec(precision + bits + UNIT):
-        if library.arb(library.fmpq(high, 1 << (bits + UNIT))) < ball:
+        lowest, highest = (
+            library.arb(library.fmpq(height, 1 << (bits + UNIT)))
+            for height in (low, high)
+        )
+        if highest < ball:
             return True
-        if library.arb(library.fmpq(low, 1 << (bits + UNIT))) > ball:
+        if lowest > ball:
             return False
     return None
 
@@ -291,6 +315,7 @@ def draw_flip(source: BitSource, counts: Whole, prior: Floats, rate: Fraction) -
 
     @cache
     def tables(precision: int) -> list[list[Any]]:
+        """Return the tables at the library's precision, which is the argument."""
         return affinity_tables(library, counts, prior)
 
     order = list(range(len(rows)))
@@ -303,6 +328,7 @@ def draw_flip(source: BitSource, counts: Whole, prior: Floats, rate: Fraction) -
             return np.array(row, dtype=np.int64)
 
         def coin(row: list[int] = row) -> list[Any]:
+            """Return the sums of the weights of heads, and of heads and tails."""
             heads = weight(library, tables(library.ctx.prec), row, rate)
             return [heads, library.arb(1)]
 

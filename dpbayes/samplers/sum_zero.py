@@ -20,11 +20,10 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
-from dpbayes.samplers.bits import BitSource, below
+from dpbayes.samplers.bits import BitSource, Uniform, below
 from dpbayes.samplers.whole_numbers import lattice_by_coins
 
 FIRST_PRECISION = 128  # bits of the weights that are tried first, doubled where needed
-BITS = 8  # bits of the uniform number that are drawn at a time
 LARGEST_TABLE = 20_000
 """Where more numbers m matter, entries are drawn one by one and a coin keeps them."""
 
@@ -77,12 +76,12 @@ def _subset(source: BitSource, size: int, chosen: int) -> set[int]:
 
 def half_size(source: BitSource, k: int, epsilon: Fraction) -> int:
     """Return m >= 0 with probability proportional to C(m+k-1, k-1)^2 e^(-epsilon m)."""
-    precision, known, bits = FIRST_PRECISION, 0, 0
+    uniform, precision = Uniform(source), FIRST_PRECISION
     while True:
         ladder = Ladder.of(k, epsilon, precision)
-        while 2 * bits < precision:
-            known, bits = (known << BITS) | source.bits(BITS), bits + BITS
-            m = ladder.settled(known, bits)
+        while 2 * uniform.bits < precision:
+            uniform.refine()
+            m = ladder.settled(uniform.known, uniform.bits)
             if m is not None:
                 return m
         precision *= 2
