@@ -15,12 +15,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpbayes.tables import keys, notes
 from dpbayes.tables.entries import Entry, RequestTakenError, read_entries
 from dpbayes.tables.keys import AccountError, Witness, connected
 from dpbayes.tables.units import RELATIONS, Unit, decimal_text
+
+
+class _Version(NamedTuple):
+    """A version of the table: the place at which it was accepted, its digest, its mark
+    and the entry that says so.
+    """
+
+    path: str
+    fingerprint: str
+    mark: str
+    entry: int
 
 
 @dataclass
@@ -80,55 +91,59 @@ class Account:
         return self.witness.sign(b"mark|" + content)[:24]
 
     def check_table(self, table: Path) -> str:
-        """Return the mark of a version of the table; AccountError unless the account
-        stands for it.
+        """Return the mark of the version of the table that is in force at its place;
+        AccountError where other bytes stand there.
 
-        A version is what was accepted, whatever is in it: of versions that are alike
-        each has a mark of its own, since whether they are is not for anybody to see.
+        In force is the version that was accepted last at a place, whatever is in it:
+        of versions that are alike each has a mark of its own, since whether they are
+        is not for anybody to see. An older one that is put back must be accepted, too,
+        and has no answers yet.
         """
-        known = self._versions(self.fingerprint(table))
-        place = table.resolve()
-        here = [
-            mark for path, mark in known if not path or Path(path).resolve() == place
-        ]
+        fingerprint, place = self.fingerprint(table), table.resolve()
+        versions = self._versions()
+        here = [one for one in versions if Path(one.path).resolve() == place]
+        if here and here[-1].fingerprint == fingerprint:
+            return here[-1].mark
+        accept = f"dpbayes account accept {self.path} {table}"
+        refused = f"table {table} is not one that account {self.path} stands for"
         if here:
-            return here[-1]
-        if known:
             raise AccountError(
-                f"table {table} is a copy of {known[-1][0]}, for which account"
+                f"{refused}: what it stands for there was accepted by its entry"
+                f" {here[-1].entry}; put that back. If this one, newer or older, is to"
+                f" be in force, with answers of its own, say so: {accept}"
+            )
+        elsewhere = [one for one in versions if one.fingerprint == fingerprint]
+        if elsewhere:
+            raise AccountError(
+                f"table {table} is a copy of {elsewhere[-1].path}, for which account"
                 f" {self.path} stands: put it there, or let it be a version of its own,"
-                f" with answers of its own: dpbayes account accept {self.path} {table}"
+                f" with answers of its own: {accept}"
             )
         raise AccountError(
-            f"table {table} is not one that account {self.path} stands for. If it is a"
-            " newer one about the same people, say so: dpbayes account accept"
-            f" {self.path} {table}"
+            f"{refused}. If it is a newer one about the same people, say so: {accept}"
         )
 
     def check_reading(self, table: Path, mark: str, digest: bytes) -> None:
         """Raise AccountError unless the bytes that were read are those of a version."""
-        if mark not in [one for _, one in self._versions(self.witness.sign(digest))]:
+        read = self.witness.sign(digest)
+        if (read, mark) not in [(v.fingerprint, v.mark) for v in self._versions()]:
             raise AccountError(
                 f"table {table} changed while it was counted; nothing was spent. Give"
                 " the command again when nobody writes to the table"
             )
 
-    def _versions(self, fingerprint: str) -> list[tuple[str, str]]:
-        """Return path and mark of the accepted versions with a fingerprint."""
-        same = [
-            e
-            for e in self.entries
-            if e.kind == "table" and e.fields["table"] == fingerprint
-        ]
-        return [
-            (
-                e.fields.get("path", ""),
-                self.witness.sign(f"{fingerprint}|{e.sequence}".encode())
-                if i
-                else fingerprint,
-            )
-            for i, e in enumerate(same)
-        ]
+    def _versions(self) -> list[_Version]:
+        """Return all accepted versions of the table, the newest last."""
+        found, known = [], set[str]()
+        for entry in self.entries:
+            if entry.kind == "table":
+                mark = fingerprint = str(entry.fields["table"])
+                if mark in known:
+                    mark = self.witness.sign(f"{mark}|{entry.sequence}".encode())
+                known.add(fingerprint)
+                path = str(entry.fields["path"])
+                found.append(_Version(path, fingerprint, mark, entry.sequence))
+        return found
 
     def require_unit(self, unit: Unit) -> None:
         """Raise AccountError unless the account protects exactly this unit."""

@@ -126,6 +126,25 @@ def test_attack_the_note_of_another_account_stays(account, second, two_people, c
     assert note.read_bytes() == before
 
 
+def test_an_older_version_that_is_put_back_is_refused_until_it_is_accepted(
+    account, two_people
+):
+    older = two_people.read_bytes()
+    first = account.check_table(two_people)
+    two_people.write_bytes(older + b"3,good\n")
+    account.accept(two_people)
+    account.check_table(two_people)
+    two_people.write_bytes(older)
+    told = "is not one that account .* stands for: .* by its entry 2; put that back"
+    with pytest.raises(AccountError, match=told) as refused:
+        account.check_table(two_people)
+    assert f"dpbayes account accept {account.path} {two_people}" in str(refused.value)
+    account.accept(two_people)
+    again = account.check_table(two_people)
+    assert again != first
+    account.check_reading(two_people, again, keys.file_digest(two_people))
+
+
 def test_a_version_is_what_was_accepted_whatever_is_in_it(account, two_people):
     first = account.check_table(two_people)
     account.accept(two_people)  # the same bytes: paid anew like others

@@ -247,6 +247,25 @@ def test_versions_have_histories_of_their_own_whatever_changed(people, capsys):
     assert "would be fresh" in told[0]
 
 
+def test_the_history_of_an_older_version_is_not_had_by_putting_it_back(people, capsys):
+    """Derived where a record changed, and fresh where none did, would tell which."""
+    account = open_account(replaced(people))
+    table = people / "r.csv"
+    older = table.read_bytes()
+    assert of_replaced(people, "sex = f", "--length", "40") == 0
+    table.write_bytes(older.replace(b"89,m,29", b"89,f,29"))
+    account.accept(table)
+    table.write_bytes(older)
+    capsys.readouterr()
+    assert of_replaced(people, "sex = f", "--length", "40") == 2
+    told = capsys.readouterr()
+    assert "put that back" in told.err
+    assert "derived" not in told.out
+    account.accept(table)
+    assert of_replaced(people, "sex = f", "--length", "40", "--price") == 0
+    assert "would be fresh" in capsys.readouterr().out
+
+
 def test_files_that_are_named_in_latin_1(people, capsys):
     """An account is made, and paid from, whatever bytes its name has."""
     if sys.getfilesystemencoding() != "utf-8":

@@ -165,6 +165,9 @@ def told(folder: Path, case: Case, cubes: list[str], script: list[Any]) -> list[
             account.accept(folder / text)
             found.append(account.balance)
             continue
+        if kind == "put":
+            shutil.copy(folder / f"{which}.csv", folder / text)
+            continue
         (folder / "cube.toml").write_text(cubes[which])
         try:
             asked = open_answering(folder / "cube.toml", open_account(account.path))
@@ -195,11 +198,16 @@ def worlds(folder: Path, seed: int) -> int:
     cubes += [other.cube("t.csv", 2.0)]
     questions = [(case.question(rng), float(rng.choice(LENGTHS))) for _ in range(3)]
     script: list[Any] = []
+    # Versions whose bytes differ in both worlds, so that any may be put at a place
+    # without being accepted there.
+    apart = rng.random() < 0.5
     for step in range(int(rng.integers(4, 8))):
+        place = str(rng.choice(["t.csv", "other.csv"]))
         if step in (2, 4):
-            place = str(rng.choice(["t.csv", "other.csv"]))
             script.append(("accept", step // 2, place, 0.0))
             continue
+        if apart and rng.random() < 0.3:
+            script.append(("put", int(rng.integers(3)), place, 0.0))
         kind = str(rng.choice(["ask", "price"]))
         which = questions[int(rng.integers(len(questions)))]
         script.append((kind, int(rng.integers(len(cubes))), *which))
@@ -207,7 +215,9 @@ def worlds(folder: Path, seed: int) -> int:
     for versions in (here, there):
         (folder / "other.csv").unlink(missing_ok=True)
         for i, unit in enumerate(versions):
-            case.write(folder / f"{i}.csv", rows, unit)
+            table = case.write(folder / f"{i}.csv", rows, unit)
+            if apart:
+                table.write_text(table.read_text().replace("\n", f",version {i}\n"))
         shutil.copy(folder / "0.csv", folder / "t.csv")
         found.append(told(folder, case, cubes, script))
     assert found[0] == found[1], (seed, script, found)

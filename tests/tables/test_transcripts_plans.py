@@ -61,6 +61,9 @@ def _played(
     whom = f'person = "id"\nkeep = {unit.keep}\n'
     whom = 'unit = "record"\n' if unit == RECORD else whom
     for kind, which in script:
+        if kind == "put back":
+            table.write_text(versions[which])
+            continue
         if kind == "accept":
             now = min(now + 1, len(versions) - 1)
             table.write_text(versions[now])
@@ -119,6 +122,21 @@ def test_a_version_that_did_not_change_is_paid_like_one_that_did(tmp_path):
     ]
     assert worlds[0] == worlds[1]
     assert [step[2] for step in worlds[0] if step != "accepted"] == [False] * 3
+
+
+def test_an_older_version_that_is_put_back_is_refused_whatever_changed(tmp_path):
+    """Its release would be had again at no cost where a record changed, not where
+    only the order of the rows did.
+    """
+    script = [("release", 0), ("accept", 0), ("put back", 0), ("release", 0)]
+    first = text_of(["good"] * 7 + ["poor"])
+    moved, other = text_of(["poor"] + ["good"] * 7), text_of(["good"] * 7 + ["fair"])
+    worlds = [
+        played(tmp_path / name, script, [first, later], RECORD)
+        for name, later in (("a", moved), ("b", other))
+    ]
+    assert [told[-1][0] for told in worlds] == [AccountError] * 2
+    assert "put that back" in worlds[0][-1][1]
 
 
 def test_a_named_request_on_a_version_that_did_not_change_is_refused(tmp_path):
