@@ -57,8 +57,8 @@ EXTRAS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments,
-    130 interrupted.
+    """Run one command and return the exit status: 0 done, 1 failed, 2 bad arguments or
+    a folder at which another process is at work, 130 interrupted.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except (Refused, OSError, ValueError, TypeError) as error:
         print(f"dpbayes {chosen}: {error}", file=sys.stderr)
-        return 2 if isinstance(error, (ValueError, TypeError)) else 1
+        refused = isinstance(error, (ValueError, TypeError, BlockingIOError))
+        return 2 if refused else 1
 
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:

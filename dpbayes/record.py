@@ -27,7 +27,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
-import html
 import io
 import json
 import math
@@ -206,7 +205,12 @@ def figure(
     """
     if alt is not None and (not isinstance(alt, str) or not alt.strip()):
         raise ValueError(f"alt must say what the figure shows, got {alt!r}")
-    from dpbayes.figures.alternative import alternative_text, headline
+    from dpbayes.figures.alternative import (
+        alternative_text,
+        as_image,
+        headline,
+        with_words,
+    )
     from dpbayes.figures.theme import png_bytes, svg_bytes
 
     spoken = typeset(alternative_text(figure) if alt is None else alt)
@@ -216,11 +220,16 @@ def figure(
     label = f"fig-{stem}" if name == first else f"fig-{stem}-{name}"
     words = {"name": name, "label": label, "alt": spoken, "caption": typeset(caption)}
     title = headline(figure) or name
-    svg = _with_words(svg_bytes(figure, salt=f"{run.name}/{name}"), title, spoken)
+    svg = with_words(svg_bytes(figure, salt=f"{run.name}/{name}"), title, spoken)
     _save(f"{name}.svg", svg)
     _save(f"{name}.png", png_bytes(figure, spoken))
     known = {"figure": words} if caption else {}
-    shown = {"image/svg+xml": svg.decode(), "text/plain": f"Figure: {spoken}"}
+    shown = {
+        "image/svg+xml": svg.decode(),
+        # for readers of notebooks, which give a drawing no words of its own
+        "text/html": as_image(svg, spoken),
+        "text/plain": f"Figure: {spoken}",
+    }
     _show(shown, known)
     if caption:
         _say(f"*Figure.* {words['caption']}", {"caption-of": label})
@@ -369,16 +378,6 @@ def _setting(name: str, given: str) -> str:
             f"given must be the setting of {name!r} in words, got {given!r}"
         )
     return typeset(given)
-
-
-def _with_words(svg: bytes, title: str, spoken: str) -> bytes:
-    """Return a drawing with its title and its description for who cannot see it."""
-    marks = f'<svg role="img" aria-label="{html.escape(spoken)}" '
-    words = [html.escape(" ".join(one.split()), quote=False) for one in (title, spoken)]
-    drawn = svg.decode().replace("<svg ", marks, 1)
-    end = drawn.index(">", drawn.index("<svg ")) + 1
-    inside = f"\n <title>{words[0]}</title>\n <desc>{words[1]}</desc>"
-    return f"{drawn[:end]}{inside}{drawn[end:]}".encode()
 
 
 def _say(text: str, known: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import shutil
 import sys
 import webbrowser
 from pathlib import Path
@@ -44,9 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     for needed in ("papermill", "nbconvert"):
         importlib.import_module(needed)  # or say so before anything runs
     wanted = Path(arguments.output).absolute()
-    folder = claimed(wanted, name)
-    root = folder.parents[name.count("/")]
-    try:
+    with claimed(wanted, name) as folder:
+        root = folder.parents[name.count("/")]
         with stages(root) as stage:
             done = run_one(Order(name, path, values, stage / "run"))
             if done.problem:
@@ -54,9 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
             made = done.made(Sources().key(notebook, values))
             publish(done.order.stage, done.files, made, folder)
             text = page.rerun_page(folder, name, declared(notebook))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # nothing half made
-        raise
     shown = folder.with_name(f"{folder.name}.html")
     write_atomically(shown, text.encode())
     if root != wanted:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 from collections.abc import Iterator
 from typing import Any
 
@@ -241,3 +243,19 @@ def _map(shown: Any, names: Names) -> Iterator[str]:
     else:
         values = np.ma.compressed(shown.get_array())
         yield f"{values.size} cells from {values.min():.4g} to {values.max():.4g}"
+
+
+def with_words(svg: bytes, title: str, spoken: str) -> bytes:
+    """Return a drawing with its title and its description for who cannot see it."""
+    marks = f'<svg role="img" aria-label="{html.escape(spoken)}" '
+    words = [html.escape(" ".join(one.split()), quote=False) for one in (title, spoken)]
+    drawn = svg.decode().replace("<svg ", marks, 1)
+    end = drawn.index(">", drawn.index("<svg ")) + 1
+    inside = f"\n <title>{words[0]}</title>\n <desc>{words[1]}</desc>"
+    return f"{drawn[:end]}{inside}{drawn[end:]}".encode()
+
+
+def as_image(svg: bytes, spoken: str) -> str:
+    """Return the HTML of a drawing with its alternative text."""
+    source = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    return f'<img alt="{html.escape(spoken)}" src="{source}">'

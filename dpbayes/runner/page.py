@@ -276,10 +276,13 @@ def shown(output: Mapping[str, Any], figure: Mapping[str, Any]) -> Cell:
     if figure:
         drawn = {"name": figure["label"], "caption": figure["caption"]}
         metadata["mystnb"] = {"figure": drawn, "image": {"alt": figure["alt"]}}
+    data = {k: v for k, v in output.get("data", {}).items() if k != "text/html"}
+    drawing = {"data": data} if figure else {}  # pages give it words of their own
     return {
         "cell_type": "code", "id": figure.get("label", "the-table"),
         "source": "# shown",
-        "execution_count": None, "metadata": metadata, "outputs": [dict(output)],
+        "execution_count": None, "metadata": metadata,
+        "outputs": [{**output, **drawing}],
     }  # fmt: skip
 
 

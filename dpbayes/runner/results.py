@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from dpbayes.notebooks import provenance
 from dpbayes.record import PROVENANCE, json_bytes, read_json, write_atomically
@@ -37,10 +37,15 @@ def only_one(folder: Path, what: str) -> Iterator[None]:
     except ImportError:
         yield
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a+", encoding="utf-8") as file:
+    new = _not_there(folder)
+    place = folder / ".lock"
+    with _open_lock(place) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not place.exists() or not os.path.samestat(
+                os.fstat(file.fileno()), place.stat()
+            ):
+                raise BlockingIOError("its holder has just taken the file away")
         except OSError as error:
             file.seek(0)
             who = file.read().strip() or "another process"
@@ -51,32 +56,69 @@ def only_one(folder: Path, what: str) -> Iterator[None]:
         since = time.strftime("%H:%M:%S")
         file.write(f"process {os.getpid()} on {platform.node()} since {since}")
         file.flush()
+        try:
+            yield
+        except BaseException:
+            if [one.name for one in folder.iterdir()] == [place.name]:
+                place.unlink()
+            _take_away(new)
+            raise
+
+
+def _open_lock(place: Path) -> TextIO:
+    """Open the file of a lock, in a folder that is made for it."""
+    while True:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # taken away by who ended early
+            return place.open("a+", encoding="utf-8")
+
+
+def _not_there(folder: Path) -> list[Path]:
+    """Return the folders that are to be made for this one, itself first."""
+    return [one for one in (folder, *folder.parents) if not one.exists()]
+
+
+def _take_away(folders: list[Path]) -> None:
+    """Take away those of some folders that are empty."""
+    for one in folders:
+        with contextlib.suppress(OSError):
+            one.rmdir()
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Let the signal of a cancelled job (SIGTERM) end this process like an exception,
+    so that nothing half made stays.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
+        return
+    stop = lambda *_: sys.exit(128 + signal.SIGTERM)  # noqa: E731
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager
 def stages(folder: Path) -> Iterator[Path]:
-    """Give this process a folder of its own below another, and take it away at the end.
-
-    The signal of a cancelled job (SIGTERM) ends the process by way of that, too. What a
-    process left that was killed goes when the next one begins.
+    """Give this process a folder of its own below another, and take it away at the end,
+    also where SIGTERM ends it; what a process left that was killed goes when the next
+    one begins.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    here = f".{platform.node()}-"
-    for old in folder.glob(f"{here}*.part"):
-        if not is_alive(int(old.name.removeprefix(here).partition("-")[0])):
-            shutil.rmtree(old, ignore_errors=True)
-    main = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGTERM)
-    if main:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    stage = Path(tempfile.mkdtemp(".part", f"{here}{os.getpid()}-", folder)).absolute()
-    try:
-        yield stage
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        if main:
-            signal.signal(signal.SIGTERM, before)
+    with terminable():
+        folder.mkdir(parents=True, exist_ok=True)
+        here = f".{platform.node()}-"
+        for old in folder.glob(f"{here}*.part"):
+            if not is_alive(int(old.name.removeprefix(here).partition("-")[0])):
+                shutil.rmtree(old, ignore_errors=True)
+        made = tempfile.mkdtemp(".part", f"{here}{os.getpid()}-", folder)
+        stage = Path(made).absolute()
+        try:
+            yield stage
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
 
 
 def is_alive(process: int) -> bool:
@@ -90,21 +132,37 @@ def is_alive(process: int) -> bool:
     return True
 
 
-def claimed(wanted: Path, name: str) -> Path:
-    """Make and return a new folder ``<wanted>/<name>``, or in ``<wanted>-2`` and so on:
-    no other run gets it.
+@contextlib.contextmanager
+def claimed(wanted: Path, name: str) -> Iterator[Path]:
+    """Make a new folder ``<wanted>/<name>``, or in ``<wanted>-2`` and so on, which no
+    other run gets; where the run fails or is stopped, it goes with all that was made
+    for it.
     """
-    for number in range(1, 10**6):
-        root = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+    with terminable():
+        number, new, folder = 1, list[Path](), wanted / name
         try:
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).mkdir()
-        except (FileExistsError, NotADirectoryError) as error:
-            if (root / name).is_dir():
-                continue
-            raise ValueError(f"{root} cannot be a folder: a file is there") from error
-        return root / name
-    raise ValueError(f"{wanted} has too many folders beside it")
+            while True:
+                new = _not_there(folder)
+                try:
+                    folder.parent.mkdir(parents=True, exist_ok=True)
+                    folder.mkdir()
+                    break
+                except FileNotFoundError:  # its parent was another's, who ended early
+                    continue
+                except (FileExistsError, NotADirectoryError) as error:
+                    new = []
+                    if not folder.is_dir():
+                        root = folder.parents[name.count("/")]
+                        why = f"{root} cannot be a folder: a file is there"
+                        raise ValueError(why) from error
+                number += 1
+                folder = wanted.with_name(f"{wanted.name}-{number}") / name
+            yield folder
+        except BaseException:
+            if new:
+                shutil.rmtree(folder, ignore_errors=True)
+            _take_away(new)
+            raise
 
 
 def publish(

@@ -6,6 +6,7 @@ changed.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib
 import io
@@ -18,7 +19,7 @@ from typing import Any
 
 from dpbayes.notebooks.parameters import chosen, from_words, load
 from dpbayes.record import read_json, write_atomically
-from dpbayes.runner.results import kept, only_one, publish, stages
+from dpbayes.runner.results import kept, only_one, publish, stages, terminable
 from dpbayes.runner.run import Done, Order, run_all, run_one
 from dpbayes.runner.stale import Sources, reason
 
@@ -55,7 +56,12 @@ def sweep(
     sources, notebook, folder = Sources(), load(path), table.with_suffix("")
     keys = {label: sources.key(notebook, values) for label, values in points.items()}
     problems: dict[str, str] = {}
-    with only_one(folder, "another sweep"), stages(folder) as stage:
+    with (
+        terminable(),
+        only_one(folder, "another sweep"),
+        _whole(table, points),
+        stages(folder) as stage,
+    ):
         made = {label: kept(folder / label).get("made from", {}) for label in points}
         waiting = [label for label in points if reason(made[label], keys[label])]
         status = dict.fromkeys(waiting, "waiting")
@@ -79,6 +85,18 @@ def sweep(
             print(said, file=sys.stderr)
             write_table(table, points, status)
     return problems, len(orders)
+
+
+@contextlib.contextmanager
+def _whole(table: Path, points: Points) -> Iterator[None]:
+    """Take a new table away where its sweep is stopped before a point has finished."""
+    new = not table.exists()
+    try:
+        yield
+    except BaseException:
+        if new and not any((table.with_suffix("") / one).exists() for one in points):
+            table.unlink(missing_ok=True)
+        raise
 
 
 def on_cluster(address: str, orders: Sequence[Order]) -> Iterator[Done]:

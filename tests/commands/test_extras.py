@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import duckdb
 import pytest
 
+from dpbayes.tables.opening import open_account
 from tests.tables.clinic import PLAN as CLINIC
 from tests.tables.clinic import opened
 
@@ -62,7 +64,9 @@ def test_a_missing_extra_is_named_in_one_line(
 ):
     monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
     opened(tmp_path)
-    (tmp_path / "people.parquet").write_bytes((tmp_path / "people.csv").read_bytes())
+    rows, parquet = tmp_path / "people.csv", tmp_path / "people.parquet"
+    duckdb.sql(f"COPY (SELECT * FROM '{rows}') TO '{parquet}'")
+    open_account(tmp_path / "clinic.account").accept(parquet)
     (tmp_path / "other.csv").write_text("health\ngood\n")
     (tmp_path / "scores.toml").write_text(CLINIC + 'mechanism = "expMech"\n')
     command = [sys.executable, "-c", PROGRAM, missing, *words]

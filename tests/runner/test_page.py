@@ -53,6 +53,25 @@ def by_id(shown: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {one["id"]: one for one in shown}
 
 
+def test_nbconvert_finds_the_words_of_every_figure(
+    ran: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A result's executed notebook, as `jupyter nbconvert --to html` shows it."""
+    nbconvert: Any = pytest.importorskip("nbconvert")
+    exporter = nbconvert.HTMLExporter()
+    text = exporter.from_filename(str(ran / "part" / "tiny" / "tiny.ipynb"))[0]
+    assert not [one for one in caplog.messages if "Alternative text" in one]
+    assert "No description" not in text
+    assert re.findall(r'<img alt="([^"]*)" src="data:image/svg', text) == [
+        "A rising line."
+    ]
+
+
+def test_a_page_has_a_figure_as_a_drawing_alone(ran: Path) -> None:
+    drawn = by_id(cells(ran))["fig-tiny"]["outputs"][0]["data"]
+    assert sorted(drawn) == ["image/svg+xml", "text/plain"]
+
+
 def test_a_page_is_question_findings_figure_and_the_rest_folded(ran: Path) -> None:
     shown = cells(
         ran,
