@@ -40,6 +40,13 @@ def test_four_categories_ten_records(benchmark):
     timed(benchmark, 10.0, lambda: dp.audit(SMOOTH, 10, np.ones(4)))
 
 
+@pytest.mark.parametrize("name", ["lattice", "discrete-gaussian"])
+@pytest.mark.parametrize(("k", "n"), [(3, 100), (4, 30)])
+def test_noise_at_the_sizes_of_the_docstring(benchmark, name, k, n):
+    mechanism = dp.mechanism(name, 1.0)
+    timed(benchmark, 10.0, lambda: dp.audit(mechanism, n, np.ones(k)))
+
+
 def test_one_pair_at_fifty_thousand_records(benchmark):
     pair = [1, 49_999], [2, 49_998]
     timed(benchmark, 5.0, lambda: dp.audit_pair(SMOOTH, *pair, [1.0, 1.0]))

@@ -84,9 +84,13 @@ def opened(chromium: Browser, address: str) -> Iterator[Callable[..., Watched]]:
 
 @pytest.fixture(scope="session")
 def visited(chromium: Browser, address: str) -> Visited:
-    """Open every page once; look at it by day, at night and in narrow windows."""
+    """Open every page once; look at it by day, at night and in narrow windows.
+
+    It takes minutes: the mark `xdist_group` keeps all who share it in one process.
+    """
     watched = Watched(chromium, address, 1440, "light")
-    found = {name: visit(watched, name) for name in site_pages()}
+    known: set[str] = set()
+    found = {name: visit(watched, name, known) for name in site_pages()}
     watched.context.close()
     assert found
     return found

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from tests.browser.watching import Visited, Watched, what
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
 FOCUSED = """() => {
   const one = document.activeElement;
   return {

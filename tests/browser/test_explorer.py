@@ -4,8 +4,6 @@ address.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +16,7 @@ from playwright.sync_api import Browser, Page
 import dpbayes as dp
 from dpbook.explorer import PROGRAM, STATES, bundle, surrounding
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
 BOOK = Path(__file__).parents[2] / "book"
 LISTED = (BOOK / "_extra" / "explorer" / "mechanisms.js").read_text("utf-8")
 EXPLORED = re.findall(r'\b(?:stepped|scored)\("([\w-]+)"', LISTED)
@@ -124,11 +122,10 @@ def test_the_line_of_python_prints_the_mean(page: Page) -> None:
     states = [{**one, "n": 7, "ones": 2} for one in random_states(24)]
     states += [{**states[3], "promise": "audited", "mechanism": "geometric"}]
     for state, seen in zip(states, page.evaluate(COMPUTE, states), strict=True):
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(seen["line"], {})
-        assert np.isclose(
-            float(printed.getvalue()), seen["mean"], rtol=1e-8, atol=1e-9
-        ), state
+        printed: list[Any] = []
+        exec(seen["line"], {"print": printed.append})
+        mean = float(printed[0])
+        assert np.isclose(mean, seen["mean"], rtol=1e-8, atol=1e-9), state
 
 
 def test_it_follows_keyboard_and_address(chromium: Browser, site: Path) -> None:

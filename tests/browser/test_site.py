@@ -31,7 +31,7 @@ CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
     && one.scrollWidth > one.clientWidth + 2
     && one.checkVisibility() && !one.closest('.goes-on, svg');
 }).map(one => one.outerHTML.slice(0, 120))"""
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
 
 
 def test_every_page_loads_alone_without_complaint_and_sets_its_formulas(

@@ -30,6 +30,8 @@ FACTS = """() => {
     'unnamed columns': all('main table:not(.indextable)').map(one => one.tHead?.rows[0])
       .map(row => row ? [...row.cells].map(cell => cell.textContent.trim()) : [])
       .filter(cells => !cells.length || cells.slice(1).includes('') || !cells.join('')),
+    kinds: [...new Set(all('main *').flatMap(one =>
+      [...one.classList].map(name => `${one.tagName}.${name}`)))],
     untypeset: all('.math')
       .filter(one => one.textContent.trim() && !one.querySelector('math'))
       .map(one => one.textContent),
@@ -49,20 +51,27 @@ FACTS = """() => {
       .map(one => one.href.split('#')[0]),
   };
 }"""
-CHECK = """async rules => {
+CHECK = """async ([rules, others]) => {
   const found = await axe.run(document, {
     resultTypes: ['violations'], preload: false,
-    ...(rules ? {runOnly: {type: 'rule', values: rules}}
-      : {rules: {'label-content-name-mismatch': {enabled: true}}}),
+    ...(rules.length ? {runOnly: {type: 'rule', values: rules}} : {rules: {
+      'label-content-name-mismatch': {enabled: true},
+      ...Object.fromEntries(others.map(one => [one, {enabled: false}])),
+    }}),
   });
   return found.violations.map(one => [one.id, one.nodes.length,
     one.nodes[0].html.slice(0, 200),
     one.nodes[0].failureSummary.slice(0, 300)]);
 }"""
-# A drawing is one picture to a screen reader: emptied, it spares axe nine elements of
-# ten.
+# A drawing is one picture to a screen reader, and the letters of a formula inherit its
+# colour: emptied, they spare axe nine elements of ten.
 EMPTIED = """() => {
   for (const one of document.querySelectorAll('svg.drawn')) one.replaceChildren();
+  for (const one of document.querySelectorAll('math')) {
+    const letter = document.createElementNS(one.namespaceURI, 'mi');
+    letter.textContent = one.textContent.slice(0, 3);
+    one.replaceChildren(letter);
+  }
 }"""
 # What is folded is part of the page: a reader opens it, and so does axe's visit.
 UNFOLDED = """() => {
@@ -127,16 +136,23 @@ class Watched:
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
 
 
-def visit(watched: Watched, name: str) -> dict[str, Any]:
-    """Return what a page is like by day, at night and in narrow windows."""
+def visit(watched: Watched, name: str, known: set[str]) -> dict[str, Any]:
+    """Return what a page is like by day, at night and in narrow windows.
+
+    Colours follow from an element's tag and class, and whether they can be read takes
+    axe ten times as long as everything else: it is asked where a kind of element is met
+    first, by day and at night. `known` holds the kinds met so far and is added to.
+    """
     page = watched.open(name)
     found: dict[str, Any] = dict(page.evaluate(FACTS))
+    new = set(found["kinds"]) - known
+    known |= new
     found["files"] = set(watched.files)
     found["folds"] = page.evaluate(UNFOLDED)
     found["still folded"] = page.evaluate(FOLDED)
     page.evaluate(AXE)
-    found |= at_night(page)
-    found["barriers"] = page.evaluate(CHECK, None)
+    found |= at_night(page, bool(new))
+    found["barriers"] = page.evaluate(CHECK, [[], [] if new else COLOURS])
     for width in NARROW:
         watched.widen(width)
         found[f"too wide at {width}"] = int(page.evaluate(TOO_WIDE))
@@ -145,9 +161,9 @@ def visit(watched: Watched, name: str) -> dict[str, Any]:
     return found
 
 
-def at_night(page: Page) -> dict[str, Any]:
-    """Return theme, background, first figure and barriers at night; leave drawings
-    empty by day.
+def at_night(page: Page, colours: bool) -> dict[str, Any]:
+    """Return background, first figure and, where colours are asked for, barriers at
+    night; leave drawings and formulas empty.
     """
     theme = "name => document.documentElement.dataset.theme === name"
     page.emulate_media(color_scheme="dark")
@@ -159,7 +175,7 @@ def at_night(page: Page) -> dict[str, Any]:
         "figure": brightness(image.screenshot()) if image else None,
     }
     page.evaluate(EMPTIED)
-    seen["barriers at night"] = page.evaluate(CHECK, COLOURS)
+    seen["barriers at night"] = page.evaluate(CHECK, [COLOURS, []]) if colours else []
     page.emulate_media(color_scheme="light")
     page.wait_for_function(theme, arg="light", timeout=30000)
     return seen

@@ -20,10 +20,12 @@ from dpbayes.tables import drawn, keys
 from dpbayes.tables import release as releases
 from dpbayes.tables.account import Account
 from dpbayes.tables.analysis import PARTS
+from dpbayes.tables.files import PlanError
 from dpbayes.tables.opening import create_account, open_account
 from dpbayes.tables.plan import read_plan
 from dpbayes.tables.release import release_table
 from dpbayes.tables.units import RECORD
+from tests.tables.cases import many
 
 pytest.importorskip("duckdb")
 
@@ -185,8 +187,22 @@ def test_memory_or_life_ends_at_every_step_of_one_release(
     every_step(tmp_path, monkeypatch, 37, capsys)
 
 
+READABLE = [i for i, case in enumerate(extremes()) if case[2] != "1e-6"]
+
+
+@pytest.mark.parametrize("number", [0, 25, 52, 79])
+def test_a_release_that_could_not_be_read_costs_nothing(tmp_path, monkeypatch, number):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    prepared(tmp_path, extremes()[number])
+    plan, before = read_plan(tmp_path / "plan.toml"), sorted(tmp_path.rglob("*"))
+    with pytest.raises(PlanError, match="epsilon must be larger to read a release"):
+        release_table(tmp_path / "people.csv", plan)
+    assert open_account(tmp_path / "a").spent == 0
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(100))
+@pytest.mark.parametrize("number", READABLE[:: len(READABLE) // many(27) or 1])
 def test_kill_or_exhaust_at_every_step_of_extreme_releases(
     tmp_path, monkeypatch, capsys, number
 ):

@@ -145,7 +145,7 @@ def test_repaired_counts_are_read_by_the_law_of_repaired_counts(name):
     )
     target = np.array([0, *[0] * (k - 2), n])
     met = [
-        (chosen.law(x, prior).sample(rng, int(m)) == target).all(axis=1).sum()
+        (chosen.law(x, prior).rvs(int(m), rng) == target).all(axis=1).sum()
         for x, m in zip(drawn, times, strict=True)
     ]
     found = noise_aware(chosen, target, n, prior, repaired=True)

@@ -100,7 +100,7 @@ export function commandOf(state) {
   const [counts, prior] = [`[${state.ones}, ${state.n - state.ones}]`, `[${state.prior.join(", ")}]`];
   const named = `dp.mechanism("${state.mechanism}", ${state.epsilon}${options.join("")})`;
   const made = state.promise === "audited"
-    ? `dp.calibrate(${named}, ${state.n}, ${prior}, ${state.epsilon})` : named;
+    ? `dp.calibrate(${named}, ${state.n}, ${prior}, ${state.epsilon}).mechanism` : named;
   const metric = published ? '"published"' : "";
   return `import dpbayes as dp; print(${made}.law(${counts}, ${prior}).mean_distance(${metric}))`;
 }
