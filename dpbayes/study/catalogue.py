@@ -89,7 +89,7 @@ def causes() -> list[Cause]:
     points.
 
     >>> causes()[0].where, causes()[0].setting
-    ('D, Figure 3a, expMech, global sensitivity', 'global sensitivity')
+    ('D, Figure 3a, expMech', 'global sensitivity')
     """
     series = {(s.document, s.figure, s.panel, s.curve): s for s in catalogue()}
     return [
