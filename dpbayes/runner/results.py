@@ -93,7 +93,10 @@ def terminable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    stop = lambda *_: sys.exit(128 + signal.SIGTERM)  # noqa: E731
+
+    def stop(*_: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
     before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
