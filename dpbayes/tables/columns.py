@@ -10,7 +10,7 @@ import codecs
 import csv
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from operator import itemgetter
@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from dpbayes.tables.attributes import Attribute, Bins, decimal
+from dpbayes.tables.attributes import Attribute, Bins, Categories, decimal
 from dpbayes.tables.units import counted
 
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
@@ -40,9 +40,11 @@ class Columns:
     """Columns of a table; `pieces` yields their texts, `digest` is the file's SHA-256
     then.
 
-    `attributes` are declared, `other` is a further column; `breaks` are the texts that
-    may have a line break in a CSV file, None where all may; `absent` labels need no
-    cell that has them, since they stand for cells without a value.
+    `attributes` are declared, `other` is a further column; `absent` labels need no
+    cell that has them, since they stand for cells without a value. In a CSV file only a
+    value that an attribute lists may have a line break: any other cell with one, in
+    whatever column, may be rows that a quotation mark has swallowed. They would be
+    missing from all counts, so that one record hides many.
     """
 
     def __init__(
@@ -50,13 +52,12 @@ class Columns:
         table: Path,
         attributes: Sequence[Attribute],
         other: str | None = None,
-        breaks: frozenset[str] | None = None,
         absent: frozenset[str] = frozenset(),
         show: bool = False,
     ) -> None:
         self.table, self.attributes, self._show = table, attributes, show
         self.names = [one.name for one in attributes] + ([other] if other else [])
-        self._breaks, self._absent, self._hash = breaks, absent, hashlib.sha256()
+        self._absent, self._hash = absent, hashlib.sha256()
         self._returns = False  # whether a carriage return stood within a line
 
     @property
@@ -104,7 +105,12 @@ class Columns:
                 text = map(bytes.decode, chain([head], self._hashed(stream)))
                 reader = csv.reader(text, delimiter=best, strict=True)
                 there = next(reader)
+                self._refuse_breaks([there], 1, {})
                 chosen = [self._column(name, there) for name in self.names]
+                listed = {
+                    i: one.labels if isinstance(one, Categories) else ()
+                    for i, one in zip(chosen, self.attributes, strict=False)
+                }
                 while True:
                     line, rows = reader.line_num + 1, []
                     # What was read before an error stays in it.
@@ -119,16 +125,21 @@ class Columns:
                         del rows[wrong[0] :]
                         break
                     if self._returns or reader.line_num - line + 1 > len(rows):
-                        self._refuse_breaks(rows, line)
+                        self._refuse_breaks(rows, line, listed)
                     picked = (map(itemgetter(i), rows) for i in chosen)
                     yield list(zip(*picked, strict=True))
         except UnicodeDecodeError:
             why = "is not UTF-8; save the table as UTF-8"
         except csv.Error as error:
             why = (
-                f"cannot be read ({error}); a value with a quotation mark in it stands"
-                " in quotation marks, and the one in it is written twice"
+                f"cannot be read ({error}); a value that begins with a quotation mark"
+                " must end with one, and a quotation mark in it is written twice"
             )
+            if "new-line" in str(error):
+                why = (
+                    "has a carriage return where no line feed follows, as in tables of"
+                    " old programs; save it with line feeds at the ends of lines"
+                )
         raise TableError(f"table {self.table}: line {line + _lines(rows)} {why}")
 
     def _hashed(self, stream: Any) -> Iterator[bytes]:
@@ -137,21 +148,23 @@ class Columns:
             self._returns = self._returns or b"\r" in line.rstrip(b"\r\n")
             yield line
 
-    def _refuse_breaks(self, rows: list[list[str]], line: int) -> None:
-        """Refuse line breaks in cells that would be dropped without a word, and rows
-        in them.
+    def _refuse_breaks(
+        self, rows: list[list[str]], line: int, listed: Mapping[int, Sequence[str]]
+    ) -> None:
+        """Refuse line breaks in cells, and so rows in them; `listed` are the values
+        that each column may have all the same.
         """
-        if self._breaks is None:
-            return
-        for i, row in enumerate(rows):
-            if any(has_break(text) and text not in self._breaks for text in row):
-                at = line + _lines(rows[:i])
-                raise TableError(
-                    f"table {self.table}: line {at} begins a value with a line break in"
-                    " it, which is refused where rows are dropped: after a quotation"
-                    " mark that nothing closes, whole rows are one value. Mend it, or"
-                    ' refuse what was not declared (outside, missing = "refuse")'
-                )
+        for above, row in enumerate(rows):
+            for i, text in enumerate(row):
+                if has_break(text) and text not in listed.get(i, ()):
+                    raise TableError(
+                        f"table {self.table}: line {line + _lines(rows[:above])} begins"
+                        f" a value with a line break in it, field {i + 1} of"
+                        f" {len(row)}: after a quotation mark that nothing closes,"
+                        " whole rows are one value. If that is so, close the mark; if"
+                        " the value is meant, write it in one line, leave its column"
+                        " out, or save the table as Parquet"
+                    )
 
     def _parquet(self) -> Iterator[list[Texts]]:
         """Yield rows of a Parquet file, with the text that DuckDB writes for each

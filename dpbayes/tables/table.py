@@ -24,7 +24,7 @@ from dpbayes.tables.attributes import (
     Categories,
     check_attributes,
 )
-from dpbayes.tables.columns import Columns, TableError, Texts, has_break
+from dpbayes.tables.columns import Columns, TableError, Texts
 from dpbayes.tables.rules import DROP, REFUSE, Rules
 
 __all__ = ["DROP", "REFUSE", "Reading", "Rules", "TableError", "count", "read"]
@@ -96,16 +96,13 @@ def read(
 def _columns(
     table: Path, declared: Sequence[Attribute], rules: Rules, show: bool
 ) -> Columns:
-    """Return the columns to read; where rows are dropped, only what is declared may
-    have a line break.
-    """
+    """Return the columns to read."""
     listed = [one for one in declared if isinstance(one, Categories)]
     labels = frozenset(label for one in listed for label in one.labels)
     return Columns(
         table,
         declared,
         rules.unit.person or rules.count,
-        breaks=labels if rules.drops else None,
         absent=frozenset(
             x for x in labels if x == rules.missing or rules.is_missing(x)
         ),
@@ -136,11 +133,6 @@ def _check_person(person: str, row: int, rules: Rules) -> None:
         raise TableError(
             f"row {row} has no value {where}; leave such rows out, give each person a"
             " name, or list in missing_values what stands for none"
-        )
-    if has_break(person):
-        raise TableError(
-            f"row {row} has a value with a line break {where}: after a quotation mark"
-            " that nothing closes, whole rows are one value; mend it"
         )
 
 

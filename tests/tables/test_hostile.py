@@ -288,6 +288,11 @@ BAD_TABLES: tuple[tuple[str, bytes, str], ...] = (
         "row 2 has a value in 'health' that was not declared",
     ),
     ("open.csv", TWO + b'2,"SECRET-CONTENT\n3,good\n', "line 3 cannot be read"),
+    (
+        "swallows.csv",
+        TWO + b'"2,SECRET-CONTENT\n3,good\n4",good\n',
+        "line 3 begins a value with a line break in it, field 1 of 2",
+    ),
     ("after.csv", TWO + b'2,"good"SECRET-CONTENT\n', "line 3 cannot be read"),
     (
         "huge.csv",
@@ -333,7 +338,7 @@ GOOD_TABLES: tuple[tuple[str, bytes, list[int]], ...] = (
     ("crlf.csv", TWO.replace(b"\n", b"\r\n") + b"2,poor\r\n", [1, 0, 1, 0]),
     ("mark.csv", b"\xef\xbb\xbfhealth,id\ngood,1\n", [1, 0, 0, 0]),
     ("tabs.tsv", b"id\thealth\n1\tgood\n", [1, 0, 0, 0]),
-    ("quoted.csv", b'id,"health"\n"a\nb, c","good"\n2,""\n', [1, 0, 0, 1]),
+    ("quoted.csv", b'id,"health"\n"a, ""b"", c","good"\n2,""\n', [1, 0, 0, 1]),
     ("other twice.csv", b"x,x,health,X\n1,2,good,3\n", [1, 0, 0, 0]),
     ('it\'s "x"; DROP.csv', TWO, [1, 0, 0, 0]),
     ("UPPER.CSV", TWO, [1, 0, 0, 0]),
