@@ -35,6 +35,13 @@ class TooWide(ValueError):
 class Tilted:
     """Factors e^logs (rows, width) of steps first, first + 1, …, each `copies` (rows,)
     times.
+
+    Row i is f_i of the module's formula, for each of its `copies` categories; its
+    column c belongs to the step first + c. -inf is a step that cannot be.
+
+    >>> two = Tilted(np.zeros((1, 3)), -1, np.array([2]))  # two steps, each -1, 0 or 1
+    >>> round(float(np.exp(two.log_at_zero())), 9)  # three ways to a sum of 0
+    3.0
     """
 
     logs: Floats
@@ -43,7 +50,7 @@ class Tilted:
 
     @cached_property
     def steps(self) -> Whole:
-        """The steps of the columns."""
+        """The steps of the columns, shape (width,)."""
         return self.first + np.arange(self.logs.shape[1])
 
     @cached_property
@@ -83,13 +90,20 @@ class Tilted:
 
     @property
     def outside(self) -> float:
-        """The largest tilted mass at an end of the table, relative to a peak."""
+        """The largest tilted mass at an end of the table, relative to its row's peak.
+
+        About what a table that reached further would add to a row; in [0, 1].
+        """
         p = self._tilt[1]
         return float((p[:, [0, -1]] / p.max(axis=1, keepdims=True)).max())
 
     def log_at_zero(self) -> float:
         """Return ln of the sum over all steps with sum 0 of the product of their
         factors.
+
+        The coefficient of w^0 of prod_i (sum_d p_i(d) w^d)^copies_i, by an FFT of the
+        tilted factors p, times what they were divided by. The transform is so long that
+        sums which wrap around to 0 weigh e^-42 of it at most (`_length`).
         """
         from scipy.fft import irfft, next_fast_len, rfft
 

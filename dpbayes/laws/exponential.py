@@ -179,8 +179,13 @@ class ExponentialLaw(ByValue, Unlisted):
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Row r of the fit holds 1 - d'^r; the truth has d' = 0.
-        """Return E[distance^order], a series where the metric is a power of the
-        affinity and drawn where it is not.
+        """Return E[distance^order], order 1 or 2.
+
+        With weights w = e^(-rate d) the mean is sum w d' / sum w over all candidates, d
+        the score and d' the distance reported. `powers.weight_powers` writes w, (1 -
+        d') w and (1 - d'^2) w as short sums of powers of the affinity, and the sum of a
+        power over all candidates is one convolution. Where the metric is no power of
+        the affinity, the mean is drawn. Book: `thm-series`.
         """
         reported = power_of_affinity(
             metric, float(self.prior.sum() + self.counts.sum())
@@ -197,19 +202,27 @@ class ExponentialLaw(ByValue, Unlisted):
 
     @cached_property
     def log_partition(self) -> float:
-        """Ln of the sum of all weights, that of the truth being 1."""
+        """Ln of the sum of all weights e^(-rate H), that of the truth being 1; at least
+        0.
+        """
         unit, sums, *_ = self._sums(self.exponent)
         return unit + float(np.log(sums[0] + np.exp(-unit)))
 
     def each_probability(self, rows: Whole) -> Floats:
-        """Return e^(-rate H) / Z for each row of a checked table (m, k), shape (m,)."""
+        """Return e^(-rate H) / Z for each row of a checked table (m, k), shape (m,).
+
+        Z is the sum over all candidates, e^`log_partition`; 0 for rows whose sum is not
+        n.
+        """
         log_bc = log_affinity_of_outputs(self.prior, self.counts, rows)
         scores = distance_from_log_affinity(log_bc, self.exponent)
         found = np.exp(-self.rate * scores - self.log_partition)
         return np.where(rows.sum(axis=1) == self.counts.sum(), found, 0.0)
 
     def one_probability(self, counts_out: Whole) -> Estimate:
-        """Return e^(-rate H) / Z of one output; its relative error is that of Z."""
+        """Return e^(-rate H) / Z of one output (k,); its relative error is that of
+        Z.
+        """
         value = float(self.each_probability(counts_out[None])[0])
         unit, sums, error, lost = self._sums(self.exponent)
         rounding = lost / float(sums[0] + np.exp(-unit)) + _ROUNDING

@@ -101,7 +101,7 @@ class FiniteLaw(ByValue, Answers):
 
     @cached_property
     def probabilities(self) -> Floats:
-        """Probability of each output, shape (N,)."""
+        """Probability of each output, shape (N,), right within `error_bound`."""
         return np.asarray(_validate.frozen(np.exp(self.log_probabilities)))
 
     @cached_property
@@ -122,14 +122,19 @@ class FiniteLaw(ByValue, Answers):
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
         # Added pairwise; a dot product of ten million terms is off by 1e-12.
-        """Return E[distance^order] as a sum over the list."""
+        """Return E[distance^order] = sum of p d^order over the list, order 1 or 2."""
         value = (self.probabilities * self._distances_by(metric) ** order).sum()
         return self._estimate(float(value))
 
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
     ) -> tuple[Floats, Floats]:
-        """Return the distinct distances, increasing, and the probability of each."""
+        """Return the distinct distances (m,), increasing, and the probability of each
+        (m,).
+
+        Distances that differ by at most `SAME_DISTANCE`, 1e-12, from the one before are
+        one: several outputs often lie at the same distance, up to rounding.
+        """
         distances = self._distances_by(metric)
         order = np.argsort(distances, kind="stable")
         ranked = distances[order]
@@ -159,13 +164,19 @@ class FiniteLaw(ByValue, Answers):
         return Estimate(value, error, how)
 
     def distribution_at(self, distance: float, metric: Yardstick) -> Estimate:
-        """Return P(the distance is at most `distance`)."""
+        """Return P(the distance is at most `distance`), the sum over the list; 1e-12
+        more counts as equal.
+        """
         distances, masses = self.distance_distribution(metric)
         within = distances <= distance + SAME_DISTANCE
         return self._estimate(float(masses[within].sum()))
 
     def one_probability(self, counts_out: Whole) -> Estimate:
-        """Return the probability of one output, 0 where it is not listed."""
+        """Return the probability of one output (k,), 0 where it is not listed.
+
+        An output that comes twice in the list has the sum of both entries. The error is
+        `error_bound`, which what is not listed at all is within.
+        """
         found = self.probabilities[np.all(self.outputs == counts_out, axis=1)].sum()
         return self._estimate(float(found))
 
@@ -178,7 +189,11 @@ class FiniteLaw(ByValue, Answers):
         return np.asarray(sums[place[own:]], dtype=np.float64)
 
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` outputs (size, k), drawn from the list."""
+        """Return `size` outputs (size, k), drawn from the list by inversion of its
+        sums.
+
+        Floats are good enough for experiments; releases are drawn by `Draws.draw`.
+        """
         cumulative = np.cumsum(self.probabilities)
         rows = np.searchsorted(
             cumulative, rng.random(size) * cumulative[-1], side="right"

@@ -44,7 +44,7 @@ def reach(variance: float, depth: float = _DEPTH) -> int:
 
 
 def log_weights(variance: float, steps: Whole) -> Floats:
-    """Return -z^2 / (2 v) for whole steps z."""
+    """Return -z^2 / (2 v) for whole steps z of any shape, v the variance parameter."""
     return np.asarray(-0.5 * steps.astype(np.float64) ** 2 / variance)
 
 
@@ -202,13 +202,23 @@ def _bisected(enough: Callable[[float], bool], low: float, high: float) -> float
 
 @dataclass(frozen=True)
 class GaussianNoise:
-    """The noise for k categories; its methods mean what those of `LatticeNoise` do."""
+    """Noise for k categories with P(z) proportional to e^(-|z|^2 / (2 v)), sum z = 0.
+
+    Its methods mean what those of `LatticeNoise` do, so that `lattice` and `landing`
+    take either; only the size of noise is another one, the largest |z_i|.
+
+    >>> noise = GaussianNoise(2, 0.5)
+    >>> noise.points(1).tolist(), noise.fall(np.array([0, 1])).tolist()
+    ([[-1, 1], [0, 0], [1, -1]], [0.0, 1.0])
+    """
 
     k: int
     variance: float
 
     def fall(self, steps: Whole) -> Floats:
-        """Return z^2 / (2 v), minus ln of the weight of a step of one category."""
+        """Return z^2 / (2 v), minus ln of the weight of a step z of one category; any
+        shape.
+        """
         return -log_weights(self.variance, steps)
 
     def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:
@@ -230,7 +240,11 @@ class GaussianNoise:
         return log_factor, rows
 
     def levels(self) -> int:
-        """Return about how many levels a landing vector's sum has."""
+        """Return about how many levels a landing vector's sum has, see `landing`.
+
+        The weight at a level t falls about like e^(-t^2 / (2 v)): eight standard
+        deviations leave nothing that a float sees.
+        """
         return int(8.0 * np.sqrt(self.variance)) + 2
 
     @cached_property
@@ -241,7 +255,9 @@ class GaussianNoise:
 
     @cached_property
     def log_normaliser(self) -> float:
-        """Ln of the sum of the weights of all noise vectors."""
+        """Ln of the sum of the weights of all noise vectors, as one convolution read at
+        0.
+        """
         return self._tilted.log_at_zero()
 
     @property
@@ -250,26 +266,38 @@ class GaussianNoise:
         return 2.0 * self.variance * (1.0 - 1.0 / self.k)
 
     def reach(self, tail: float) -> int:
-        """Return a size beyond which an entry of the noise has probability at most
-        `tail`, by the tail of a subgaussian entry of variance v (1 - 1/k).
+        """Return a size c with P(some |Z_i| > c) <= `tail`: 2 k e^(-c^2 / (2 v (1 -
+        1/k))).
+
+        Each entry is subgaussian with variance v (1 - 1/k), and there are k of them
+        with two sides each; `outside` is this bound.
         """
         return int(np.ceil(np.sqrt(self._spread * np.log(2.0 * self.k / tail))))
 
     def outside(self, size: int) -> float:
-        """Return a bound of the probability that some entry is beyond this size."""
+        """Return a bound of P(some |Z_i| > size), by subgaussian tails as in
+        `reach`.
+        """
         return float(2.0 * self.k * np.exp(-(size**2) / self._spread))
 
     def number_of_points(self, size: int) -> float:
-        """Return at least how many vectors with entries up to this size there are."""
+        """Return at least how many vectors with entries up to this size there are.
+
+        The free k - 1 entries make (2 size + 1)^(k-1); for some the last is out of
+        reach.
+        """
         return float(2 * size + 1) ** (self.k - 1)
 
     def points(self, size: int) -> Whole:
-        """Return all noise vectors with entries up to this size, shape (N, k)."""
+        """Return all z with sum 0 and |z_i| <= size, shape (N, k)."""
         grid = np.indices((2 * size + 1,) * (self.k - 1), dtype=np.int64) - size
         free = grid.reshape(self.k - 1, -1)
         last = -free.sum(axis=0)
         return np.asarray(np.vstack((free, last)).T[np.abs(last) <= size])
 
     def draw(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` independent draws, shape (size, k)."""
+        """Return `size` independent draws, shape (size, k), for experiments.
+
+        Releases are drawn from fair bits by `samplers.whole_numbers.sum_zero_gaussian`.
+        """
         return self._tilted.draw(rng, size)

@@ -40,12 +40,18 @@ _KEPT = 8_000_000  # numbers that are kept for data sets in another order, 64 MB
 
 
 class Noise(Protocol):
-    """What of `LatticeNoise` and `GaussianNoise` is used here."""
+    """What of `LatticeNoise` and `GaussianNoise` is used here.
+
+    P(Z = z) over the whole vectors z (k,) with sum 0 is proportional to the product of
+    w(z_i) = e^(-fall(z_i)): one weight for every category.
+    """
 
     k: int
 
     def fall(self, steps: Whole) -> Floats:
-        """Return minus ln of the weight of a step of one category."""
+        """Return minus ln of the weight w(z) of a step of one category, any shape; even
+        in z.
+        """
         ...
 
     def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:
@@ -83,13 +89,22 @@ class Face:
 
 
 def excesses(n: int, size: int, projection: str, depth: int) -> range:
-    """Return the excesses of v with `size` positive entries, for n records."""
+    """Return the excesses e = sum(v) - n of v with `size` positive entries.
+
+    "l2" pays one record for each of the e largest entries, so e < size; "l1" drains any
+    excess, here up to `depth`. e is at least size - n, for each positive entry holds a
+    record.
+    """
     last = size - 1 if projection == "l2" else depth
     return range(max(0, size - n), last + 1)
 
 
 def number_of_vectors(n: int, k: int, projection: str, depth: int) -> int:
-    """Return how many vectors v there are."""
+    """Return how many vectors v there are, those of all `faces` together.
+
+    Of s positive entries in C(k, s) sets of places, with sum n + e, there are C(n + e -
+    1, s - 1).
+    """
     return sum(
         comb(k, size) * comb(n + excess - 1, size - 1)
         for size in range(1, k)
@@ -98,7 +113,11 @@ def number_of_vectors(n: int, k: int, projection: str, depth: int) -> int:
 
 
 def faces(n: int, k: int, projection: str, depth: int) -> Iterator[Face]:
-    """Yield all v of n records over k categories that have an empty category."""
+    """Yield all v of n records over k categories that have an empty category.
+
+    One `Face` for each number s = 1 … k - 1 of positive entries: noisy counts without
+    an entry below 1 land on themselves.
+    """
     everything = np.arange(k)
     for size in range(1, k):
         places = np.array(list(combinations(range(k), size)))
@@ -156,7 +175,11 @@ class Landings:
         self._rests: dict[tuple[bytes, int, int], float] = {}
 
     def log_weights(self, counts: Whole) -> Floats:
-        """Return ln of the weight of each vector, in the order of `landed`."""
+        """Return ln of the weight of each vector (N,), in the order of `landed`.
+
+        `counts` (k,) are the true ones. Weights are summed for the sorted counts once,
+        and found again by a permutation of the categories for others.
+        """
         order = np.argsort(counts, kind="stable")
         key = tuple(counts[order].tolist())
         if key not in self._kept:
@@ -234,5 +257,5 @@ def _distinct(vectors: Whole) -> Whole:
 
 @lru_cache(maxsize=2)
 def landings(n: int, noise: Noise, projection: str, depth: int) -> Landings:
-    """Return the vectors of n records; those of a few settings are kept."""
+    """Return the vectors of n records; those of the last two settings are kept."""
     return Landings(n, noise, projection, depth)

@@ -55,7 +55,7 @@ class Marginal(ByValue):
 
     @property
     def probabilities(self) -> Floats:
-        """Probability of each count listed."""
+        """Probability of each count listed, start … stop - 1, shape (stop - start,)."""
         return np.exp(self.log_probabilities)
 
     @property
@@ -80,7 +80,9 @@ class ProductLaw(ByValue, Unlisted):
 
     @property
     def mass_outside(self) -> float:
-        """Bound on the probability of outputs that are not accounted for."""
+        """Bound on the probability of outputs not accounted for: the sum over the
+        marginals.
+        """
         return float(sum(marginal.outside for marginal in self.marginals))
 
     @property
@@ -147,8 +149,14 @@ class ProductLaw(ByValue, Unlisted):
         )
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
-        """Return E[distance^order], a series where the metric is a power of the
-        affinity and nothing is clamped, and drawn elsewhere.
+        """Return E[distance^order] for order 1 or 2, with its error.
+
+        At k = 3 the Hellinger distance is summed over all pairs of the two noisy
+        counts. Beyond, where the metric is a power of the affinity and the noisy counts
+        almost never exceed n, it is a series: E[d] = sum_s w_s (P - E[BC^s]) with the
+        weights of `powers.root_powers`. What exceeds n, of a probability q <=
+        `NEGLIGIBLE`, has a distance in [0, 1]: q/2 is added and stated as an error.
+        Elsewhere it is drawn.
         """
         if metric_function(metric) is hellinger and self.counts.size == 3:
             sizes = [marginal.log_probabilities.size for marginal in self.marginals]
@@ -218,6 +226,9 @@ def product_grid(
 ) -> FiniteLaw:
     """Return the law of `ProductLaw` with every combination of listed counts as an
     output.
+
+    P = prod_i P_i(r_i) over the k - 1 noisy counts; the last category gets clamp(n -
+    their sum, 0, n). The outputs number the product of the sizes of the marginals.
     """
     n = int(counts.sum())
     axes = np.meshgrid(*[np.arange(m.start, m.stop) for m in marginals], indexing="ij")

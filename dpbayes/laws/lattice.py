@@ -50,7 +50,10 @@ SumZeroNoise = LatticeNoise | GaussianNoise
 
 
 def log_mass(noise: SumZeroNoise, shifts: Whole) -> Floats:
-    """Return ln of the probability of each noise vector (N, k)."""
+    """Return ln P(Z = z) of each noise vector z in `shifts` (N, k), shape (N,).
+
+    -sum_i fall(z_i) - ln of the sum of all weights.
+    """
     total = np.zeros(len(shifts))
     for column in shifts.T:
         total -= noise.fall(column)
@@ -270,5 +273,7 @@ class SumZeroLaw(ByValue, Unlisted):
         return Estimate(value, self._rounding * value, "listed")
 
     def draws(self, rng: np.random.Generator, size: int) -> Whole:
-        """Return `size` draws (size, k): noise added to the counts, then projected."""
+        """Return `size` draws (size, k) of project(x + Z): noise on the counts, then
+        projected.
+        """
         return project(self.counts + self.noise.draw(rng, size), self.projection)

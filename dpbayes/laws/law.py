@@ -50,29 +50,39 @@ class Law(Protocol):
     """
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> float:
-        """Return the expected distance."""
+        """Return E[d(BI(x), r)] over the released histogram r, a number >= 0.
+
+        `metric` is "hellinger", "published", or a function of two arrays of Dirichlet
+        parameters (..., k), as for all answers here. The distance is between the
+        posteriors prior + x and prior + r.
+        """
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> float:
-        """Return the smallest c with P(distance <= c) >= q."""
+        """Return the smallest c with P(distance <= c) >= q, for q in [0, 1]."""
 
     def cdf(self, distance: float, metric: Yardstick = "hellinger") -> float:
-        """Return the probability of at most this distance."""
+        """Return P(distance <= `distance`), in [0, 1]."""
 
     def sf(self, distance: float, metric: Yardstick = "hellinger") -> float:
-        """Return the probability of more than this distance."""
+        """Return P(distance > `distance`) = 1 - cdf, in [0, 1]."""
 
     def variance(self, metric: Yardstick = "hellinger") -> float:
-        """Return the variance of the distance."""
+        """Return E[distance^2] - E[distance]^2, the variance of the distance."""
 
     def probability(self, counts_out: ArrayLike) -> Any:
-        """Return the probability of one output (k,), or of several (m, k), shape
-        (m,)."""
+        """Return P[M(x) = counts_out] of one output (k,), or of several (m, k), shape
+        (m,).
+        """
 
     def mean_affinity(self) -> float:
-        """Return the expected affinity BC."""
+        """Return E[BC], BC = integral of sqrt(p q) of true and released posterior, in
+        [0, 1].
+        """
 
     def rvs(self, size: int, random_state: np.random.Generator) -> Whole:
-        """Return independent released histograms, shape (size, k)."""
+        """Return `size` independent released histograms, shape (size, k), for
+        experiments.
+        """
 
     def simulate(
         self,
@@ -80,11 +90,18 @@ class Law(Protocol):
         runs: int = 1000,
         metric: Yardstick = "hellinger",
     ) -> MonteCarlo:
-        """Return the distances of independent releases."""
+        """Return the distances of `runs` >= 2 independent releases, with mean and
+        error.
+        """
 
 
 class Listed(Law, Protocol):
-    """A law that lists its outputs, as `FiniteLaw` does."""
+    """A law that lists its outputs, as `FiniteLaw` does.
+
+    `outputs` (N, k) with `probabilities` and `log_probabilities` (N,), the Hellinger
+    `distances` (N,) of each to the truth, and `mass_outside`, a bound on the
+    probability of what is not listed, 0 for a complete list.
+    """
 
     outputs: Whole
     probabilities: Floats
@@ -95,7 +112,9 @@ class Listed(Law, Protocol):
     def distance_distribution(
         self, metric: Yardstick = "hellinger"
     ) -> tuple[Floats, Floats]:
-        """Return the distinct distances, increasing, and the probability of each."""
+        """Return the distinct distances (m,), increasing, and the probability of each
+        (m,).
+        """
 
 
 def listed(law: Law, purpose: str) -> Listed:
@@ -123,38 +142,58 @@ class Answers:
     counts: Whole
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
-        """Return E[distance^order] for the order 1 or 2."""
+        """Return E[distance^order] for the order 1 or 2, with its error.
+
+        Means, variances and mean affinities follow from it; a law states it once.
+        """
         raise NotImplementedError
 
     def one_probability(self, counts_out: Whole) -> Estimate:
-        """Return the probability of one output, a checked vector (k,)."""
+        """Return P[M(x) = counts_out] of one output, a checked vector (k,) of whole
+        numbers.
+        """
         raise NotImplementedError
 
     def draws(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
-        """Return `size` draws; both arguments are checked."""
+        """Return `size` independent draws, shape (size, k); both arguments are
+        checked.
+        """
         raise NotImplementedError
 
     def mean_distance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected distance between released and true posterior."""
+        """Return the expected distance E[d] between released and true posterior,
+        `moment(1)`.
+
+        `metric` is "hellinger" (in [0, 1]), "published", or a function of two arrays of
+        Dirichlet parameters (..., k) that returns distances (...).
+        """
         return self.moment(1, metric)
 
     def mean_square(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the expected square of the distance."""
+        """Return the expected square E[d^2] of the distance, `moment(2)`; `metric` as
+        there.
+        """
         return self.moment(2, metric)
 
     @property
     def error_bound(self) -> float:
-        """Error of the mean Hellinger distance."""
+        """Error of the mean Hellinger distance, in the unit of a distance."""
         return self.mean_distance().error
 
     def mean_affinity(self) -> Estimate:
-        """Return E[BC] = 1 - E[H^2], the mean affinity of released and true
-        posterior."""
+        """Return E[BC] = 1 - E[H^2], the mean affinity of released and true posterior.
+
+        In [0, 1]; the error is that of E[H^2] and of one rounding.
+        """
         square = self.mean_square()
         return square.moved(1.0 - square, square.error + 2.0**-53)
 
     def variance(self, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the variance of the distance between released and true posterior."""
+        """Return the variance E[d^2] - E[d]^2 of the distance, at least 0.
+
+        With errors e2 of the mean square and e1 of the mean m it is right within e2 + 2
+        m e1 + e1^2, since |m'^2 - m^2| <= 2 m e1 + e1^2 for every m' within e1 of m.
+        """
         square, mean = self.mean_square(metric), self.mean_distance(metric)
         value = max(square - mean**2, 0.0)
         error = square.error + 2.0 * mean * mean.error + mean.error**2
@@ -174,20 +213,28 @@ class Answers:
         return self.each_probability(table.reshape(-1, k)).reshape(table.shape[:-1])
 
     def each_probability(self, rows: Whole) -> Floats:
-        """Return the probability of each output of a checked table (m, k)."""
+        """Return the probability of each output of a checked table (m, k), shape
+        (m,).
+        """
         return np.array([self.one_probability(row) for row in rows], dtype=np.float64)
 
     def distribution_at(self, distance: float, metric: Yardstick) -> Estimate:
-        """Return P(the distance is at most `distance`), a checked number."""
+        """Return P(the distance is at most `distance`), a checked number, in [0, 1]."""
         raise NotImplementedError
 
     def cdf(self, distance: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the probability of at most this distance; 1e-12 more counts as
-        equal."""
+        """Return the probability P(d <= `distance`) of at most this distance, in [0,
+        1].
+
+        Distances that differ by 1e-12 or less count as one: the rounding of two equal
+        distances must not decide on which side of `distance` an output lies.
+        """
         return self.distribution_at(_validate.real("distance", distance), metric)
 
     def sf(self, distance: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the probability of more than this distance: 1 - cdf."""
+        """Return the probability of more than this distance: 1 - cdf, its error one
+        rounding larger.
+        """
         within = self.cdf(distance, metric)
         return within.moved(1.0 - within, within.error + 2.0**-53)
 
@@ -207,8 +254,10 @@ class Answers:
         runs: int = 1000,
         metric: Yardstick = "hellinger",
     ) -> MonteCarlo:
-        """Return the distances of `runs` >= 2 independent releases, the papers' way to
-        a mean.
+        """Return the distances (runs,) of `runs` >= 2 independent releases.
+
+        The papers' way to a mean: D, section 6.2. `rng` is a seeded generator; draws
+        that fall on the same histogram share one evaluation of the distance.
         """
         _validate.generator("rng", rng)
         metric_function(metric)
@@ -223,15 +272,23 @@ class Unlisted(Answers):
     way."""
 
     def moment(self, order: int, metric: Yardstick) -> Estimate:
-        """Return E[distance^order] from draws, with its standard error."""
+        """Return E[distance^order] from draws of a fixed seed, with its standard
+        error.
+        """
         return drawn_mean(self, metric, order)
 
     def quantile(self, q: float, metric: Yardstick = "hellinger") -> Estimate:
-        """Return the q-quantile of the distance over 200 000 draws, q in [0, 1]."""
+        """Return the q-quantile of the distance over 200 000 draws, q in [0, 1].
+
+        Its error is that of `estimate.drawn_quantile`, which holds with probability 1 -
+        1e-6.
+        """
         return drawn_quantile(self, _validate.closed_unit("q", q), metric)
 
     def distribution_at(self, distance: float, metric: Yardstick) -> Estimate:
-        """Return P(the distance is at most `distance`) over 200 000 draws."""
+        """Return P(the distance is at most `distance`) over 200 000 draws, within
+        0.0061.
+        """
         return drawn_cdf(self, distance, metric)
 
     if not TYPE_CHECKING:
@@ -251,6 +308,16 @@ class Unlisted(Answers):
 class Way:
     """One way to compute a law: its name, whether it fits, the fact that decides, and
     the way.
+
+    `choose` takes the first of several that fits. Its fact stands first in the law's
+    `why`, the facts of those before it follow:
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> for part in mechanism("lattice", 1.0).law([5, 5, 5], [1] * 3).why.split("; "):
+    ...     print(part)
+    list, because up to 400000 outputs within reach of the noise are listed
+    not geometric: that is this mechanism at k = 2
+    not remap: remapped outputs are histograms, and all are listed
     """
 
     name: str
@@ -260,10 +327,12 @@ class Way:
 
 
 def choose(*ways: Way) -> Any:
-    """Return the law of the first way that fits and gives one; its `.why` says how that
+    """Return the law of the first way that fits and gives one; `.why` says how that
     came about.
 
-    Every choice between methods in the package is made here.
+    A way may find out only while it works that it does not fit: its `make` then returns
+    None, and the next one is tried. Every choice between methods in the package is made
+    here. Raises ValueError, naming all the facts, where no way is left.
     """
     passed: list[str] = []
     for way in ways:
@@ -322,6 +391,9 @@ def order_of(difference: Estimate) -> int:
 
 
 def order(a: Law, b: Law, metric: Yardstick = "hellinger") -> int:
-    """Return -1 where `a` has the smaller mean distance, 1 where `b` has, 0 for a
-    tie."""
+    """Return -1 where `a` has the smaller mean distance, 1 where `b` has, 0 for a tie.
+
+    A tie is a difference that its own error does not tell from 0, see
+    `mean_difference`.
+    """
     return order_of(mean_difference(a, b, metric))

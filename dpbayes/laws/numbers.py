@@ -67,7 +67,11 @@ class Estimate(float):
         return cls(value, error, "drawn", standard_error, FOUR_DEVIATIONS)
 
     def moved(self, value: float, error: float) -> Estimate:
-        """Return another number that follows from this one, with its own error."""
+        """Return another number that follows from this one, with its own error.
+
+        How it was found and the confidence stay; the standard error is scaled like the
+        bound.
+        """
         scale = error / self.error if self.error else 1.0
         standard_error = scale * self.standard_error
         return Estimate(value, error, self.how, standard_error, self.confidence)
@@ -95,7 +99,9 @@ class Estimate(float):
 
     @property
     def error_text(self) -> str:
-        """The error with one digit, rounded up."""
+        """The error with one digit, rounded up, so that the interval shown holds the
+        number.
+        """
         return _rounded_up(self.error)
 
 
@@ -133,17 +139,17 @@ class Estimates(ByValue, NDArrayOperatorsMixin):
 
     @classmethod
     def of(cls, found: Iterable[float]) -> Estimates:
-        """Return them; a plain number states no error of its own."""
+        """Return them as one object; a plain number states no error of its own."""
         return cls(tuple(map(estimate_of, found)))
 
     @property
     def values(self) -> Floats:
-        """The numbers alone, shape (m,)."""
+        """The numbers alone, shape (m,), as floats."""
         return np.array(self.estimates, dtype=np.float64)
 
     @property
     def error(self) -> Floats:
-        """The bound of each error, shape (m,)."""
+        """The bound of each error, shape (m,), as `Estimate.error`."""
         return np.array([one.error for one in self.estimates])
 
     @property
@@ -153,7 +159,7 @@ class Estimates(ByValue, NDArrayOperatorsMixin):
 
     @property
     def how(self) -> tuple[str, ...]:
-        """How each was found."""
+        """How each was found, m words of `Estimate.how`."""
         return tuple(one.how for one in self.estimates)
 
     def __len__(self) -> int:
@@ -181,5 +187,9 @@ class Estimates(ByValue, NDArrayOperatorsMixin):
 
 
 def estimate_of(value: float) -> Estimate:
-    """Return a number as an estimate; a plain one states no error of its own."""
+    """Return a number as an estimate; a plain one states no error of its own.
+
+    It counts as "listed" with the error 0: a law from outside the package may return
+    floats.
+    """
     return value if isinstance(value, Estimate) else Estimate(value, 0.0, "listed")

@@ -48,7 +48,7 @@ class Powers:
 
 
 def distance(c: Floats, exponent: float = 1.0) -> Floats:
-    """Return sqrt(1 - BC^exponent) at c = -ln BC."""
+    """Return sqrt(1 - BC^exponent) at c = -ln BC >= 0, any shape."""
     return np.asarray(np.sqrt(-np.expm1(-exponent * c)))
 
 

@@ -37,32 +37,37 @@ class StepLaw:
 
     @property
     def at_zero(self) -> float:
-        """P(T = 0): tanh(decay/2), or (1 - e^-decay)/2 when floored."""
+        """P(T = 0): tanh(decay/2), or (1 - e^-decay)/2 when floored.
+
+        These are 1 / sum over t of e^(-decay |t|), and P(0 <= Y < 1).
+        """
         if self.floored:
             return float(-0.5 * np.expm1(-self.decay))
         return float(np.tanh(0.5 * self.decay))
 
     @property
     def mean_step(self) -> float:
-        """E|T|, which is 1/sinh(decay), or coth(decay/2)/2 when floored."""
+        """E|T|, in records: 1/sinh(decay), or coth(decay/2)/2 when floored."""
         return self.moment(1)
 
     @cached_property
     def steps(self) -> Whole:
-        """The steps that carry all but e^-45 of the law."""
+        """The steps -m … m that carry all but e^-45 of the law, shape (2m + 1,)."""
         reach = int(np.ceil(TAIL / self.decay)) + 1
         return np.arange(-reach, reach + 1)
 
     @cached_property
     def probabilities(self) -> Floats:
-        """P(T = t) of each of `steps`."""
+        """P(T = t) of each of `steps`, shape (2m + 1,); D, section 6.1.1 when
+        floored.
+        """
         t = self.steps
         if not self.floored:
             return self.at_zero * np.exp(-self.decay * np.abs(t))
         return self.at_zero * np.exp(-self.decay * np.where(t >= 0, t, -t - 1))
 
     def moment(self, order: int) -> float:
-        """Return E|T|^order for a whole `order` of at least 0."""
+        """Return E|T|^order, in records^order, for a whole `order` of at least 0."""
         power = _validate.integer("order", order, minimum=0)
         return float(
             np.dot(self.probabilities, np.abs(self.steps).astype(np.float64) ** power)

@@ -42,7 +42,11 @@ class LatticeNoise:
     epsilon: float
 
     def fall(self, steps: Whole) -> Floats:
-        """Return epsilon |z| / 2, minus ln of the weight of a step of one category."""
+        """Return epsilon |z| / 2, minus ln of the weight of a step z of one category.
+
+        `steps` are whole numbers of any shape; the weight of a vector is e^-(sum of its
+        falls).
+        """
         return np.asarray(0.5 * self.epsilon * np.abs(steps))
 
     def scaled(self, total: int, centres: Whole) -> tuple[float, list[Floats]]:
@@ -81,12 +85,22 @@ class LatticeNoise:
 
     @property
     def log_normaliser(self) -> float:
-        """Ln of the sum of the weights of all noise vectors."""
+        """Ln of the sum of the weights of all noise vectors.
+
+        ln(sum_{j < k} C(k-1, j)^2 q^j / (1 - q)^(k-1)) at q = e^-epsilon, the
+        generating function of the number of vectors of each size; book:
+        `lem-lattice-count`.
+        """
         rest = (self.k - 1) * np.log(-np.expm1(-self.epsilon))
         return float(np.logaddexp.reduce(self._log_shares(self.epsilon)) - rest)
 
     def outside(self, size: int) -> float:
-        """Return the probability of noise beyond this size."""
+        """Return P(|Z|_1 / 2 > size), the probability of noise beyond this size.
+
+        The size is a number j below k, of probability proportional to C(k-1, j)^2
+        e^(-epsilon j), and k - 1 geometric variables, whose sum exceeds size - j with
+        the probability of a regularised incomplete beta function.
+        """
         logs = self._log_shares(self.epsilon)
         left = size + 1.0 - np.arange(self.k)
         share = -np.expm1(-self.epsilon)
@@ -96,8 +110,11 @@ class LatticeNoise:
         return float(np.exp(logs - np.logaddexp.reduce(logs)) @ beyond)
 
     def reach(self, tail: float) -> int:
-        """Return the smallest size beyond which noise has probability at most
-        `tail`."""
+        """Return the smallest size beyond which noise has probability at most `tail` >
+        0.
+
+        Found by doubling and bisection, since `outside` falls as the size grows.
+        """
         most = 1
         while self.outside(most) > tail:
             most *= 2
@@ -117,7 +134,10 @@ class LatticeNoise:
             )
 
     def points(self, size: int) -> Whole:
-        """Return all noise vectors up to this size, (N, k), in order and read-only."""
+        """Return all noise vectors z with sum 0 and |z|_1 / 2 <= size, (N, k).
+
+        In lexicographic order and read-only; `number_of_points` says how many before.
+        """
         return _points(self.k, size)
 
     @cached_property

@@ -25,64 +25,118 @@ Offered = TypeVar("Offered")
 
 
 class Draws(Protocol):
-    """It can be released: exact draws from fair bits."""
+    """It can be released: exact draws from fair bits.
+
+    The law of the draw is the mechanism's own, without rounding: probabilities are
+    compared as fractions or in ball arithmetic, never as floats. Book:
+    `thm-exact-samplers`.
+    """
 
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
-        """Return one exact draw: the noisy value, and the released counts (k,)."""
+        """Return one exact draw: the noisy value, and the released counts (k,).
+
+        `counts` (k,) are whole numbers of at least 0, `prior` (k,) is positive; both
+        are checked before. `bits` gives fair coin flips. The noisy value is what the
+        guarantee is proved for, the released counts are made from it by `finished`
+        where a mechanism has that, and are the same where the draw is a histogram
+        already.
+        """
 
 
 class Finishes(Protocol):
-    """What is released is made from a noisy value whose law knows no prior."""
+    """What is released is made from a noisy value whose law knows no prior.
+
+    So one draw serves several releases: with another prior, another projection or a
+    remap it is read anew and costs nothing.
+    """
 
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
-        """Return the released counts (k,) that belong to a noisy value."""
+        """Return the released counts (k,) that belong to a noisy value.
+
+        `noisy` is the first that `draw` returned, `n` >= 0 the public number of
+        records. It is a function of these and the prior alone: post-processing, which
+        no guarantee pays for.
+        """
 
 
 class LogLikelihoods(Protocol):
-    """What was drawn has a likelihood that is one factor for each category."""
+    """What was drawn has a likelihood that is one factor for each category.
+
+    A reading of the release that knows the noise (book: `def-noise-aware`) multiplies
+    these with the prior.
+    """
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> Sequence[NDArray[np.float64]]:
-        """Return k arrays: ln P(noisy | count = 0 … n) of one category, but for a
-        constant.
+        """Return k arrays (n + 1,): ln P(noisy | count = 0 … n) of each category.
+
+        A constant may be left out of each array, for what is read from them is
+        normalised. Their sum at a histogram x is ln P(noisy | x), but for that.
         """
 
 
 class LogLikelihoodAt(Protocol):
-    """Every count has noise of its own, so that the number of records may be secret."""
+    """Every count has noise of its own, so that the number of records may be secret.
+
+    Without n there is no last count; the likelihood is asked for where it is needed.
+    """
 
     def log_likelihood_at(self, noisy: int, values: Counts) -> NDArray[np.float64]:
-        """Return ln P(noisy | count) of one noisy count for each of `values`, but for
-        a constant.
+        """Return ln P(noisy | count) of one noisy count for each of `values`, shape
+        (m,).
+
+        `values` are whole numbers of at least 0; a constant may be left out.
         """
 
 
 class Steps(Protocol):
-    """The step from the true to the released count has a law as the data grow."""
+    """The step from the true to the released count has a law as the data grow.
+
+    Where the noise stays what it is while n grows, the step of one count no longer
+    depends on the data, and the mean distance is that of the step
+    (`thm-step-distance`).
+    """
 
     def step_law(self, k: int = 2) -> StepLaw:
-        """Return that law for k categories; ValueError where none is known."""
+        """Return the limiting law of the step for k categories, as a `StepLaw`.
+
+        Raises ValueError where none is known. Book: `thm-large-n`, `thm-step-limit`.
+        """
 
 
 class Rated(Protocol):
-    """ln P is proportional to -rate times a score that does not depend on epsilon."""
+    """ln P is proportional to -rate times a score that does not depend on epsilon.
+
+    So an audit computes the scores of all pairs of histograms once, and a calibration
+    moves the rates alone.
+    """
 
     @property
     def metric(self) -> str:
-        """The name of the score: "hellinger" or "published"."""
+        """The name of the score: "hellinger", or "published" for that of the printed
+        curves.
+        """
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rate of every data set of n records, in lexicographic order."""
+        """Return the rate of every data set of n records, shape (N,), all positive.
+
+        N = C(n + k - 1, k - 1), in the lexicographic order of
+        `posteriors.compositions`.
+        """
 
     def scaled(self, share: float) -> Any:
-        """Return the mechanism with every rate `share` times as large."""
+        """Return the mechanism with every rate `share` > 0 times as large."""
 
 
 class Timed(Protocol):
-    """It knows how long an audit of all data sets takes before it starts."""
+    """It knows how long an audit of all data sets takes before it starts.
+
+    `audit` refuses what would take longer than `auditing.sizes.LONGEST`, before any
+    work.
+    """
 
     def audit_seconds(self, n: int, k: int) -> float:
         """Return about how many processor seconds that is, for n records over k
@@ -91,11 +145,14 @@ class Timed(Protocol):
 
 
 class Symmetric(Protocol):
-    """Renaming the categories of prior and counts may rename the outputs."""
+    """Renaming the categories of prior and counts may rename the outputs.
+
+    If it does, data sets that differ in the order of their categories share a law.
+    """
 
     @property
     def symmetric(self) -> bool:
-        """Whether it does."""
+        """Whether P[r | x, prior] stays the same when all three are permuted alike."""
 
 
 def own(thing: object, offered: type[Offered]) -> Offered | None:

@@ -18,7 +18,12 @@ DASH_DOT_DOT = (0, (5.0, 1.2, 1.0, 1.2, 1.0, 1.2))
 
 @dataclass(frozen=True)
 class Look:
-    """How a mechanism is drawn, and what it is called in plain words."""
+    """How a mechanism is drawn, and what it is called in plain words.
+
+    `color` is a hex code that colour-blind readers tell from the others, `dash` and
+    `marker` are matplotlib's and survive in grey, `hatch` fills boxes, `plain` is the
+    words of a legend.
+    """
 
     color: str
     dash: Dash
@@ -27,5 +32,7 @@ class Look:
     plain: str
 
     def style(self) -> dict[str, Any]:
-        """Return the keyword arguments of a line."""
+        """Return the keyword arguments of a line for matplotlib: colour, dash and
+        marker.
+        """
         return {"color": self.color, "linestyle": self.dash, "marker": self.marker}

@@ -52,18 +52,38 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that figures and tables call it by."""
+        """The name that figures, tables and errors call it by, as in `REGISTRY`."""
 
     @property
     def epsilon(self) -> float:
-        """The nominal privacy parameter, positive."""
+        """The nominal privacy parameter, positive and finite: what the noise is scaled
+        by.
+
+        What is proved at this value is `guarantee(mechanism, k)`, what it costs on n
+        records `dpbayes.audit`; both may differ from it.
+        """
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> Law:
-        """Return the exact law of the released histogram at counts and prior (k,)."""
+        """Return the exact law of the released histogram r, given counts x and prior
+        alpha.
+
+        `counts` (k,) are whole numbers of at least 0, `prior` (k,) is positive, k >= 2.
+        The law gives P[M(x) = r] and the distribution of the distance H(Dir(alpha + x),
+        Dir(alpha + r)) between the true and the released posterior. `law.why` says how
+        it was computed. Raises ValueError or TypeError for other input, and ValueError
+        where no way of computing it takes data of this size.
+        """
 
 
 class ExactEpsilon(float):
-    """A float that remembers the exact number it was made from."""
+    """A float that remembers the exact number it was made from, in `exact`.
+
+    Arithmetic with it gives plain floats. `given_epsilon` makes one of "0.1", which no
+    float is; promises and draws use the fraction.
+
+    >>> given_epsilon("0.1") == 0.1, given_epsilon("0.1").exact
+    (True, Fraction(1, 10))
+    """
 
     exact: Fraction
 
@@ -172,7 +192,12 @@ class Guarantee(Shown):
 
     @property
     def epsilon(self) -> float | None:
-        """The bound as the smallest float that is no less, or None."""
+        """The bound as the smallest float that is no less, or None where nothing is
+        proved.
+
+        Rounded up, because a promise of less would be false: a float below the fraction
+        is not covered by the proof.
+        """
         return None if self.bound is None else upper_float(self.bound)
 
     @property
@@ -184,7 +209,13 @@ class Guarantee(Shown):
 
     @property
     def sentence(self) -> str:
-        """The guarantee as a quantified sentence that names the neighbour relation."""
+        """The guarantee as a quantified sentence that names the neighbour relation.
+
+        "For all count vectors x, x' of n records that differ by replacing one record,
+        and every set S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] + delta; n
+        itself is public. Why: ..."; numbers are rounded up to 12 digits. "No guarantee:
+        ..." where the bound is None.
+        """
         if self.bound is None:
             return f"No guarantee: {self.basis}."
         differ, public = NEIGHBOURS[self.neighbours]
@@ -209,10 +240,21 @@ def quantified(differ: str, bound: Fraction, failure: Fraction = Fraction(0)) ->
 
 
 class Promises(Protocol):
-    """It states what is proved about it, or why nothing is."""
+    """It states what is proved about it, or why nothing is.
+
+    The statement is for the noisy value that is drawn; what is released is made from it
+    without a look at the data (`thm-post-processing`), and so are posteriors, means and
+    intervals.
+    """
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return the promise for k >= 2 categories."""
+        """Return the promise for k >= 2 categories, as a `Guarantee`.
+
+        It holds for every n >= 1 and every prior (k,), which are public, for all pairs
+        of neighbours that `Guarantee.neighbours` names, and for every set of outputs.
+        Its `bound` is an exact fraction, None where nothing is proved. Raises
+        ValueError for k below 2.
+        """
 
 
 def guarantee(mechanism: object, k: int) -> Guarantee:

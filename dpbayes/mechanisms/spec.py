@@ -25,8 +25,13 @@ class Option:
     `check(name, value)` returns the value as it is kept or raises ValueError or
     TypeError. `examples` are values of every kind the option takes, the default first:
     each one is audited exactly, in every combination with those of the other options.
-    `afterwards` says that only the step after the noise reads it, so that another value
-    reads the same draw.
+
+    A release is made in two steps: noise is added to the counts, then the noisy counts
+    are turned into a histogram. `afterwards` says that only the second step reads the
+    option, as it reads `projection` and `remap` of the lattice mechanism. Another value
+    then reads the same draw: a noisy value that was paid for is finished anew, at no
+    cost in privacy (`thm-post-processing`). An option that the noise reads, such as a
+    sensitivity, is not one of these, and another value needs another draw.
     """
 
     check: Callable[[str, Any], object]
@@ -52,13 +57,25 @@ class Nominal:
 
 
 def keep_checked(made: Any) -> None:
-    """Check every option that the class of a frozen dataclass declares."""
+    """Check every option that the class of a frozen dataclass declares, and keep it.
+
+    What `Option.check` returns takes the place of what was given (a numpy integer
+    becomes an int). Raises its ValueError or TypeError.
+    """
     for name, option in made.options.items():
         object.__setattr__(made, name, option.check(name, getattr(made, name)))
 
 
 def read_afterwards(made: Any) -> tuple[str, ...]:
-    """Return the names of the options that only the step after the noise reads."""
+    """Return the names of the options that only the step after the noise reads.
+
+    Two mechanisms that differ in these alone have the same noise, so a draw of one is
+    read as a draw of the other and no privacy is spent.
+
+    >>> from dpbayes.mechanisms import mechanism
+    >>> read_afterwards(mechanism("lattice", 1.0))
+    ('projection', 'remap')
+    """
     return tuple(name for name, option in made.options.items() if option.afterwards)
 
 
@@ -121,12 +138,12 @@ class Spec:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What each option is where it is not given."""
+        """What each option is where it is not given: the first of its examples."""
         return {name: option.examples[0] for name, option in self.options.items()}
 
     @property
     def definition(self) -> str:
-        """The label of its definition in the book."""
+        """The label of its definition in the book, such as `def-lapmech`."""
         return f"def-{self.name.lower()}"
 
     def __call__(self, epsilon: Epsilon, **options: Any) -> Mechanism:
