@@ -259,7 +259,7 @@ class RecordsNeeded(Shown):
 
     @property
     def mean_distance(self) -> Estimate:
-        """The exact mean distance at `records`, at most `bound`."""
+        """The exact mean Hellinger distance at `records`, at most `bound`."""
         return self._mean(self.records)
 
     @property

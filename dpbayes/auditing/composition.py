@@ -55,7 +55,7 @@ class LossPair(ByValue):
             )
 
     def delta(self, epsilon: float) -> float:
-        """Return the sum of (p - e^epsilon q)_+; `epsilon` of either sign."""
+        """Return the sum of (p - e^epsilon q)_+ in [0, 1]; `epsilon` of either sign."""
         return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
 
     def largest_loss(self) -> float:
@@ -77,6 +77,10 @@ class LossPair(ByValue):
 def worst_pair(result: Audit | PairAudit) -> LossPair:
     """Return the two laws between which the actual epsilon is attained, as a pair to
     export.
+
+    It bounds the release on these two data sets; `dominating_pair` bounds all of them.
+    Outputs that neither data set can give are left out. Raises ValueError for an
+    infinite loss, TypeError for what is no audit.
     """
     pair = result.pair() if isinstance(result, Audit) else result
     _validate.instance("result", pair, PairAudit)
@@ -170,7 +174,12 @@ def _epsilon_of(distribution: Any, releases: int, delta: float) -> float:
 
 
 def basic_composition(epsilon: float, releases: ArrayLike) -> NDArray[np.float64]:
-    """Return releases times epsilon. Book: `thm-composition`."""
+    """Return m epsilon for each number m of `releases`, shape (m,). Book:
+    `thm-composition`.
+
+    All m together are (m epsilon)-DP for the same neighbours, whatever was chosen
+    between them.
+    """
     return _validate.positive("epsilon", epsilon) * _releases(releases).astype(
         np.float64
     )

@@ -35,6 +35,9 @@ Pair = tuple[int, int, Floats, Floats]
 class Witness(ByValue):
     """Where a loss of ln P[output | counts] - ln P[output | neighbour] >= 0 is
     attained.
+
+    All three histograms have shape (k,); `loss` is in nats, inf where `neighbour`
+    cannot give the output.
     """
 
     counts: Whole
@@ -55,7 +58,9 @@ class DeltaWitness(ByValue):
 
 
 def loss(log_p: Floats, log_q: Floats) -> Floats:
-    """Return ln p - ln q for each output; 0 where neither law gives the output."""
+    """Return ln p - ln q for each output (M,), in nats; 0 where neither law gives the
+    output.
+    """
     with np.errstate(invalid="ignore"):
         difference = log_p - log_q
         if not np.isnan(difference.sum()):
@@ -89,7 +94,9 @@ class PairAudit(ByValue):
 
     @property
     def losses(self) -> Floats:
-        """Privacy loss ln p - ln q of each output, shape (M,)."""
+        """Privacy loss ln p - ln q of each output, shape (M,), in nats; +-inf where one
+        is 0.
+        """
         return loss(self.log_p, self.log_q)
 
     @property
@@ -100,7 +107,9 @@ class PairAudit(ByValue):
 
     @property
     def witness(self) -> Witness:
-        """The output at which `epsilon` is attained."""
+        """The output at which `epsilon` is attained, with the likelier of the two data
+        sets first.
+        """
         losses = self.losses
         at = int(np.argmax(np.abs(losses)))
         pair = (self.counts, self.neighbour)
@@ -203,7 +212,9 @@ class Audit(ByValue):
         return float(self.curve([_validate.non_negative("epsilon", epsilon)]).deltas[0])
 
     def curve(self, epsilons: ArrayLike) -> DeltaCurve:
-        """Return delta(epsilon) at these values, shape (m,), with witnesses."""
+        """Return delta(epsilon) at these values of any sign, shape (m,), with
+        witnesses.
+        """
         return _curve(self._rows, _validate.real_vector("epsilons", epsilons))
 
     def pair(self) -> PairAudit:
@@ -256,7 +267,7 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
 
 
 def deepest(logs: Floats) -> float:
-    """Return the largest |ln p| of the outputs that are possible."""
+    """Return the largest |ln p| of the outputs that are possible, in nats."""
     least = float(logs.min())
     if least == -np.inf:
         least = float(np.min(logs, where=np.isfinite(logs), initial=0.0))

@@ -52,6 +52,8 @@ class Rows:
     def kept(self, limit: int = KEPT_TABLE) -> Rows:
         """Return the same rows, computed once and kept if they have at most `limit`
         entries.
+
+        Beyond that they are returned as they are, and each pass computes them anew.
         """
         if len(self.counts) * len(self.outputs) > limit:
             return self
@@ -60,7 +62,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows in memory, shape (N, M)."""
+    """Rows in memory, shape (N, M): what `Rows.row` is once they are kept."""
 
     rows: NDArray[np.float64]
 
@@ -184,7 +186,12 @@ def check_rows(
     rows: Rows,
     chosen: NDArray[np.int64],
 ) -> None:
-    """Raise ArithmeticError where one of the chosen rows is not what `.law` returns."""
+    """Raise ArithmeticError where one of the chosen rows is not what `.law` returns.
+
+    They differ where a finite ln p differs by more than 1e-8 (1 + the largest |ln p|):
+    sums and tables round far less, a mechanism that states other rates than its law
+    uses differs by far more.
+    """
     for i in chosen.tolist():
         counts = rows.counts[i]
         ours = rows.row(i)
@@ -220,15 +227,19 @@ def aligned(law: Listed, outputs: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def score_rows(metric: str, n: int, prior: NDArray[np.float64]) -> Rows:
-    """Return the scores H(BI(x), r) of the exponential mechanisms as rows, for any
-    k."""
+    """Return the scores H(BI(x), r) (N, N) of the exponential mechanisms as rows, for
+    any k.
+
+    `metric` is "hellinger" or "published"; counts and outputs are all histograms of n.
+    """
     counts = compositions(n, prior.size)
     return Rows(counts, counts, Scores.of(metric, counts, prior))
 
 
 def exponential_rows(scores: Rows, rates: NDArray[np.float64]) -> Rows:
-    """Return rows ln P proportional to -rate times score, one rate for each data
-    set."""
+    """Return rows ln P = -rate_x H(x, r) - ln Z_x, one of the `rates` (N,) for each
+    data set.
+    """
     return replace(scores, row=_Weighted(scores.row, rates))
 
 
@@ -256,6 +267,8 @@ def moves(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
 def checked(
     mechanism: Mechanism, n: int, prior: ArrayLike
 ) -> tuple[int, NDArray[np.float64]]:
-    """Return n and prior of an audit, checked."""
+    """Return n >= 1 and the prior (k,) of an audit, checked; the mechanism must have a
+    law.
+    """
     _validate.offering("mechanism", mechanism, "law")
     return _validate.integer("n", n, minimum=1), _validate.prior("prior", prior)

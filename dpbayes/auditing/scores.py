@@ -72,6 +72,8 @@ class Scores:
 def half_steps(alpha: float, n: int) -> NDArray[np.float64]:
     """Return z = alpha, alpha + 1/2, …, alpha + n, their logarithms and Stirling's
     remainders.
+
+    Shape (3, 2n + 1). Every parameter alpha + r and every mean of two is on this grid.
     """
     z = alpha + 0.5 * np.arange(2 * n + 1, dtype=np.float64)
     return np.stack((z, np.log(z), stirling_remainder(z)))

@@ -29,6 +29,9 @@ LONGEST = 10.0
 def check_size(n: int, k: int) -> None:
     """Raise ValueError when all laws of n records over k categories are too many to
     audit.
+
+    N = C(n + k - 1, k - 1) data sets have N^2 log-probabilities: at most
+    `LARGEST_STREAM` of them at k = 2, `LARGEST_TABLE` beyond.
     """
     check_candidates(
         n, k, isqrt(LARGEST_STREAM if k == 2 else LARGEST_TABLE), "an audit"
@@ -37,7 +40,10 @@ def check_size(n: int, k: int) -> None:
 
 def check_time(mechanism: Mechanism, n: int, k: int) -> None:
     """Raise ValueError, naming the n that fits, where an audit would take longer than
-    `LONGEST`.
+    `LONGEST` processor seconds.
+
+    Only a mechanism that is `Timed` says how long it takes, and at k = 2 none takes
+    long.
     """
     timed = own(mechanism, Timed)
     if timed is None or k == 2 or timed.audit_seconds(n, k) <= LONGEST:
@@ -59,7 +65,11 @@ def check_time(mechanism: Mechanism, n: int, k: int) -> None:
 def check_entries(
     mechanism: Mechanism, outputs: int, counts: NDArray[np.int64]
 ) -> None:
-    """Raise ValueError where the log-probabilities of all data sets are too many."""
+    """Raise ValueError where the log-probabilities of all data sets are too many.
+
+    `outputs` M for each of the N rows of `counts`, 8 M N bytes; limits as in
+    `check_size`.
+    """
     limit = LARGEST_STREAM if counts.shape[1] == 2 else LARGEST_TABLE
     if outputs * len(counts) > limit:
         raise ValueError(

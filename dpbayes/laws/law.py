@@ -256,8 +256,8 @@ class Answers:
     ) -> MonteCarlo:
         """Return the distances (runs,) of `runs` >= 2 independent releases.
 
-        The papers' way to a mean: D, section 6.2. `rng` is a seeded generator; draws
-        that fall on the same histogram share one evaluation of the distance.
+        The papers' way to a mean (D averages 1000 runs). `rng` is a seeded generator;
+        draws of one histogram share one evaluation of the distance.
         """
         _validate.generator("rng", rng)
         metric_function(metric)

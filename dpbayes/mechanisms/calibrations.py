@@ -61,7 +61,9 @@ class Rule:
     def at(
         self, x: NDArray[np.int64], prior: NDArray[np.float64], metric: str
     ) -> Sensitivity:
-        """Return S at these counts."""
+        """Return S at these counts x (k,) of n >= 1 records, in (0, 1], with its
+        witness.
+        """
         if self.kind == "global":
             return global_sensitivity(int(x.sum()), prior, metric)
         if self.kind == "local":
@@ -73,14 +75,14 @@ class Rule:
     def profile(
         self, n: int, prior: NDArray[np.float64], metric: str
     ) -> NDArray[np.float64]:
-        """Return S of (x, n - x) for x = 0 … n."""
+        """Return S of (x, n - x) for x = 0 … n, shape (n + 1,); k = 2 only."""
         if self.kind == "global":
             return np.full(n + 1, global_sensitivity(n, prior, metric).value)
         smooth = self.kind == "smooth"
         return profile(n, prior, smooth, self.gamma, self.form, self.distance, metric)
 
     def enclosed(self, x: NDArray[np.int64], prior: NDArray[np.float64]) -> Enclosed:
-        """Return S by the Hellinger distance in rigorous bounds, for a release."""
+        """Return S by the Hellinger distance between two fractions, for a release."""
         if self.kind == "global":
             return balls.largest(int(x.sum()), prior)
         if self.kind == "local":
@@ -113,13 +115,15 @@ class Calibration:
         return 2.0
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return which sensitivity it is for n >= 1 records over k categories."""
+        """Return which sensitivity it is for n >= 1 records over k >= 2 categories."""
         raise NotImplementedError
 
     def sensitivity(
         self, counts: ArrayLike, prior: ArrayLike, epsilon: float, metric: str
     ) -> Sensitivity:
-        """Return S at these counts, shape (k,)."""
+        """Return S at these counts, shape (k,), in (0, 1]; an empty data set has that
+        of one record.
+        """
         x, alpha = _validate.counts_and_prior(counts, prior)
         return self.rule(max(int(x.sum()), 1), epsilon, x.size).at(x, alpha, metric)
 
@@ -159,8 +163,8 @@ class GlobalCalibration(Calibration):
         return Rule("global")
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
-        """Return epsilon where the factor is 2, in proportion for another (`thm-
-        exponential-private`).
+        """Return epsilon where the factor is 2, in proportion for another
+        (`thm-exponential-private`).
         """
         return _scored(
             epsilon, factor, Fraction(2), "global", "thm-exponential-private"
@@ -230,8 +234,8 @@ class SmoothCalibration(Calibration):
         return 2 * (1 + Fraction(self.gamma) * (2 if self.distance == "l1" else 1))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return max over d of 1 / (1/LS_d(x) + gamma d), the reciprocal smooth
-        sensitivity.
+        """Return max over x'' of 1 / (1/LS(x'') + gamma d(x, x'')), the reciprocal
+        smooth sensitivity (D, Definition 3).
         """
         return Rule("smooth", self.gamma, "reciprocal", self.distance)
 
@@ -278,8 +282,9 @@ class DeltaCalibration(Calibration):
         return float(np.log1p(-epsilon / (2.0 * np.log(self.delta / term))))
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return max over d of e^(-gamma d) LS_d(x), gamma being that of n and
-        epsilon."""
+        """Return max over x'' of e^(-gamma d(x, x'')) LS(x''), gamma being that of n
+        and epsilon (A, equation 1).
+        """
         return Rule("smooth", self.gamma(n, epsilon), "exponential", self.distance)
 
     def promise(self, epsilon: Fraction, factor: float) -> Guarantee:
@@ -351,8 +356,8 @@ class RepairedCalibration(Calibration):
         return proved - max(_MARGIN * proved, _FLOAT_S)
 
     def rule(self, n: int, epsilon: float, k: int) -> Rule:
-        """Return max over d of e^(-gamma d) LS_d(x), with the gamma of n, epsilon and
-        k.
+        """Return max over x'' of e^(-gamma d(x, x'')) LS(x''), with the gamma of n,
+        epsilon and k.
         """
         return Rule("smooth", self.gamma(n, epsilon, k), "exponential")
 

@@ -96,8 +96,7 @@ class Steps(Protocol):
     """The step from the true to the released count has a law as the data grow.
 
     Where the noise stays what it is while n grows, the step of one count no longer
-    depends on the data, and the mean distance is that of the step
-    (`thm-step-distance`).
+    depends on the data. Book: `thm-large-n`.
     """
 
     def step_law(self, k: int = 2) -> StepLaw:

@@ -102,7 +102,7 @@ class ExponentialMechanism(Nominal):
 
     @property
     def name(self) -> str:
-        """The name of the calibration."""
+        """The name of the calibration, such as "expMech-smooth"."""
         return self.calibration.name
 
     @property
@@ -120,11 +120,16 @@ class ExponentialMechanism(Nominal):
         return own(self.calibration, _Ruled) is not None
 
     def sensitivity(self, counts: ArrayLike, prior: ArrayLike) -> Sensitivity:
-        """Return the sensitivity that scales the score at these counts."""
+        """Return the sensitivity S(x) in (0, 1] that scales the score at counts x (k,).
+
+        Its `witness` is the pair of neighbours that attains it.
+        """
         return self.calibration.sensitivity(counts, prior, self.epsilon, self.metric)
 
     def rate(self, counts: ArrayLike, prior: ArrayLike) -> float:
-        """Return lambda, with release weights exp(-lambda H)."""
+        """Return lambda = epsilon / (factor S(x)), with release weights exp(-lambda
+        H).
+        """
         return self.epsilon / (self.factor * self.sensitivity(counts, prior).value)
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw | ExponentialLaw:
@@ -160,12 +165,16 @@ class ExponentialMechanism(Nominal):
     def enumerated(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
         """Return the exact law over all candidates, at any size whose list fits in
         memory.
+
+        The law that `law` returns while candidates are few; for comparisons beyond.
         """
         x, alpha = _validate.counts_and_prior(counts, prior)
         return listed_law(alpha, x, self.rate(x, alpha), self.exponent(x, alpha))
 
     def exponent(self, x: NDArray[np.int64], alpha: NDArray[np.float64]) -> float:
-        """Return s of the score sqrt(1 - BC^s) by `metric`."""
+        """Return s of the score sqrt(1 - BC^s) by `metric`: 1, or 1/ln(sum of alpha +
+        n).
+        """
         return affinity_exponent(self.metric, float(alpha.sum() + x.sum()))
 
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -196,7 +205,13 @@ class ExponentialMechanism(Nominal):
         return replace(self, epsilon=float(self.epsilon * share))
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return what is proved of the calibration, for the Hellinger distance only."""
+        """Return what is proved of the calibration, for the Hellinger distance only.
+
+        Then for all neighbouring x, x' of n records, one replaced, and every set S of
+        outputs P[M(x) in S] <= e^bound P[M(x') in S] + failure, bound and failure as
+        `Calibration.promise` states them for this factor. No bound for the published
+        score or a calibration of another type.
+        """
         _validate.integer("k", k, minimum=2)
         if self.metric != "hellinger":
             return Guarantee(None, f"no proof covers the score {self.metric!r}")
@@ -246,8 +261,12 @@ class ExponentialMechanism(Nominal):
         return chosen, chosen
 
     def step_law(self, k: int = 2) -> StepLaw:
-        """Return the law of the step as the data grow, when S = LS shrinks with
-        them."""
+        """Return the law of the step as the data grow, when S = LS shrinks with them.
+
+        P(T = t) is proportional to e^(-epsilon |t| / factor), as H / S counts the steps
+        in the limit. Book: `thm-step-limit`. Raises ValueError where S does not shrink
+        with n.
+        """
         if not self.calibration.shrinks:
             raise ValueError(
                 f"{self.name} has no limiting step law: its sensitivity does not shrink"

@@ -43,7 +43,12 @@ _TIE = 1e-12
 def log_clamped(
     count: int, released: NDArray[np.int64], epsilon: float, most: float = math.inf
 ) -> NDArray[np.float64]:
-    """Return ln P(clamp(count + Z, 0, most) = r) for each `released` r."""
+    """Return ln P(clamp(count + Z, 0, most) = r) for each `released` r (m,), shape
+    (m,).
+
+    (1 - q) / (1 + q) q^|r - count| inside, q^|r - count| / (1 + q) at the ends 0 and
+    `most`, q = e^-epsilon; inf for `most` is no upper end.
+    """
     if most == 0:
         return np.zeros(released.size)
     logs = -epsilon * np.abs(released - count) - np.log1p(np.exp(-epsilon))
@@ -124,7 +129,11 @@ class TruncatedGeometric(Nominal):
         return best_answers(tuple(prior.tolist()), *asked)[0]
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon for k = 2 (`thm-geometric-private`), for no other k."""
+        """Return epsilon for k = 2 (`thm-geometric-private`), for no other k.
+
+        For all x, x' of n records with one replaced, and every set S of noisy counts,
+        P[x_1 + Z in S] <= e^epsilon P[x'_1 + Z in S].
+        """
         if _validate.integer("k", k, minimum=2) != 2:
             return Guarantee(None, f"geometric is defined for 2 categories, not {k}")
         bound = exact_epsilon(self.epsilon)
@@ -138,14 +147,18 @@ class TruncatedGeometric(Nominal):
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
-        """Return the noisy count, and the histogram with it clamped."""
+        """Return the noisy count x_1 + Z, shape (1,), and the histogram (2,) with it
+        clamped.
+        """
         _two(counts)
         n, rate = int(counts.sum()), exact_epsilon(self.epsilon)
         noisy = plain([int(counts[0]) + two_sided_geometric(bits, rate)])
         return noisy, self.finished(noisy, n, prior)
 
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
-        """Return the histogram with the noisy count clamped, remapped if asked for."""
+        """Return the histogram (2,) with the noisy count clamped, remapped if asked
+        for.
+        """
         first = np.clip(noisy, 0, n)
         if self.remap:
             first = self._answers(prior, n, first)
@@ -163,7 +176,9 @@ class TruncatedGeometric(Nominal):
         ]
 
     def step_law(self, k: int = 2) -> StepLaw:
-        """Return the law of the step as the data grow."""
+        """Return the law of the step as the data grow: e^(-epsilon |t|), the noise
+        itself.
+        """
         if k != 2:
             raise ValueError(f"no large-n law for k = {k} is known for 'geometric'")
         return StepLaw(self.epsilon)
@@ -237,7 +252,9 @@ class IndependentLaw(ByValue, Unlisted):
     epsilon: float
 
     def one_probability(self, counts_out: NDArray[np.int64]) -> Estimate:
-        """Return the product of the clamped geometric probabilities of all counts."""
+        """Return the product of the clamped geometric probabilities of all counts
+        (k,).
+        """
         pairs = zip(self.counts.tolist(), counts_out, strict=True)
         logs = [log_clamped(x, np.array([r]), self.epsilon)[0] for x, r in pairs]
         value = float(np.exp(np.sum(logs)))
@@ -306,6 +323,9 @@ class IndependentNoise(Nominal):
     def guarantee(self, k: int) -> Guarantee:
         """Return epsilon for one record more or less, n being secret
         (`thm-independent-private`).
+
+        For all x, x' that differ by one record more or less, and every set S of noisy
+        counts, P[x + Z in S] <= e^epsilon P[x' + Z in S].
         """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
@@ -318,13 +338,17 @@ class IndependentNoise(Nominal):
         )
 
     def log_likelihood_at(self, noisy: int, values: Counts) -> NDArray[np.float64]:
-        """Return ln P(noisy | count) for an array of counts, up to a constant."""
+        """Return ln P(noisy | count) = -epsilon |noisy - count| for counts (m,), but
+        for a constant.
+        """
         return np.asarray(-float(self.epsilon) * np.abs(noisy - values))
 
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
-        """Return the noisy counts, and the same with those below 0 set to 0."""
+        """Return the noisy counts x + Z, and the same with those below 0 set to 0; both
+        (k,).
+        """
         rate = exact_epsilon(self.epsilon)
         noisy = plain(
             [int(count) + two_sided_geometric(bits, rate) for count in counts]
@@ -332,7 +356,7 @@ class IndependentNoise(Nominal):
         return noisy, self.finished(noisy, 0, prior)
 
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
-        """Return the noisy counts with those below 0 set to 0; `n` is not used."""
+        """Return the noisy counts (k,) with those below 0 set to 0; `n` is not used."""
         return np.maximum(noisy, 0)
 
 

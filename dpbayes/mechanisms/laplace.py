@@ -89,7 +89,9 @@ class LaplaceMechanism(Nominal):
         return default if self.sensitivity is None else self.sensitivity
 
     def scale(self, k: int) -> float:
-        """Return the scale of the noise for k categories."""
+        """Return the scale b = sensitivity / epsilon of the noise for k categories, in
+        records.
+        """
         return self._sensitivity(k) / self.epsilon
 
     def exact_rate(self, k: int) -> Fraction:
@@ -99,7 +101,12 @@ class LaplaceMechanism(Nominal):
         return exact_epsilon(self.epsilon) / Fraction(self._sensitivity(k))
 
     def log_step_probabilities(self, k: int, steps: ArrayLike) -> NDArray[np.float64]:
-        """Return ln P(round(Y) = t) for whole steps t."""
+        """Return ln P(round(Y) = t) for whole steps t of any shape, Y ~ Laplace(0, b).
+
+        (e^(-t/b) - e^(-(t+1)/b)) / 2 for t >= 0 rounded down (D, section 6.1.1 and
+        Table 1; book: `thm-floor`); rounded to the nearest the interval is t - 1/2 to t
+        + 1/2.
+        """
         t = np.asarray(steps, dtype=np.float64)
         b = self.scale(k)
         width = np.log(0.5) + np.log(-np.expm1(-1.0 / b))
@@ -214,8 +221,8 @@ class LaplaceMechanism(Nominal):
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
-        """Return the k - 1 noisy counts, and the histogram with the rest in its last
-        category.
+        """Return the k - 1 noisy counts, and the histogram (k,) with the rest in its
+        last category.
         """
         n, rate = int(counts.sum()), self.exact_rate(counts.size)
         step = rounded_laplace if self.rounding == "nearest" else floored_laplace
@@ -226,8 +233,9 @@ class LaplaceMechanism(Nominal):
         return noisy, self.finished(noisy, n, prior)
 
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
-        """Return the noisy counts clamped to [0, n], and the rest in the last
-        category."""
+        """Return the noisy counts clamped to [0, n], and the rest, clamped, as the
+        last; (k,).
+        """
         clamped = np.clip(noisy, 0, n)
         return np.append(clamped, np.clip(n - clamped.sum(), 0, n))
 
@@ -245,8 +253,10 @@ class LaplaceMechanism(Nominal):
         return [*(self._log_steps(k, step) for step in steps), np.zeros(n + 1)]
 
     def step_law(self, k: int = 2) -> StepLaw:
-        """Return the law of the step of one count as the data grow, for noise rounded
-        down.
+        """Return the law of the step of one count as the data grow: floor(Y), Y ~
+        Laplace(0, b).
+
+        Raises ValueError for one-sided noise and for noise rounded to the nearest.
         """
         if self.one_sided or self.rounding != "floor":
             raise ValueError(
@@ -278,7 +288,9 @@ class ContinuousLaw(ByValue, Unlisted):
         return Estimate(value, 1e-15 * value, "listed")
 
     def draws(self, rng: np.random.Generator, size: int) -> NDArray[Any]:
-        """Return draws of the update, floats of shape (size, k)."""
+        """Return draws of the update min(max(x_i + Y_i, 0), n), floats of shape (size,
+        k).
+        """
         noise = rng.laplace(scale=self.scale, size=(size, self.counts.size))
         return np.asarray(np.clip(self.counts + noise, 0.0, float(self.counts.sum())))
 
@@ -310,7 +322,12 @@ class ParameterLaplace(Nominal):
         return ContinuousLaw(alpha, x, 2.0 / float(self.epsilon))
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon: the parameters change by 2 in l1 (`thm-laplace-private`)."""
+        """Return epsilon: the parameters change by 2 in l1 (`thm-laplace-private`).
+
+        For all x, x' of n records with one replaced, and every set S of parameters, P[x
+        + Y in S] <= e^epsilon P[x' + Y in S] for exact real noise, which is never
+        drawn.
+        """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
         return Guarantee(

@@ -48,6 +48,13 @@ _PROJECTION = words_of(
 
 
 def _ways(*described: Any) -> tuple[Way, Way]:
+    """Return the last two ways to the law of projected sum-zero noise: a list, then a
+    series.
+
+    `described` are the prior (k,), the counts (k,), the noise and the name of the
+    projection, the arguments that `listed_law` and `SumZeroLaw` share. `listed_law`
+    returns None where its list would be too long, and `choose` then takes the series.
+    """
     return (
         Way(
             "list", True,
@@ -62,6 +69,9 @@ def _ways(*described: Any) -> tuple[Way, Way]:
 
 
 def _noisy(counts: Counts, step: Iterable[int]) -> Counts:
+    """Return counts plus noise (k,), added as Python's whole numbers, which cannot
+    overflow.
+    """
     return whole_numbers.plain([int(x) + z for x, z in zip(counts, step, strict=True)])
 
 
@@ -89,7 +99,10 @@ class SumZeroLattice(Nominal):
     }
 
     def noise(self, rng: np.random.Generator, k: int, size: int) -> NDArray[np.int64]:
-        """Return `size` independent draws of Z for k categories, shape (size, k)."""
+        """Return `size` independent draws of Z for k categories, shape (size, k).
+
+        For experiments; rows sum to 0. Book: `thm-lattice-sampler`.
+        """
         generator = _validate.generator("rng", rng)
         noise = LatticeNoise(_validate.integer("k", k, minimum=2), float(self.epsilon))
         return noise.draw(generator, _validate.integer("size", size, minimum=0))
@@ -121,10 +134,19 @@ class SumZeroLattice(Nominal):
     def _guesses(
         self, n: int, prior: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return P[r | x] without a remap (N, N), and the row number of the best guess
+        for each r.
+
+        Rows and columns are all histograms of n records in lexicographic order. Raises
+        ValueError for more than `LARGEST_REMAP` of them.
+        """
         check_candidates(n, prior.size, LARGEST_REMAP, "a remap of lattice noise")
         return best_guesses(replace(self, remap=False), n, tuple(prior.tolist()))
 
     def _remapped(self, prior: NDArray[np.float64], x: NDArray[np.int64]) -> FiniteLaw:
+        """Return the law at k >= 3 after a remap: each guess has the mass of all r it
+        answers.
+        """
         n = int(x.sum())
         table, answers = self._guesses(n, prior)
         with np.errstate(divide="ignore"):
@@ -134,6 +156,10 @@ class SumZeroLattice(Nominal):
     def guarantee(self, k: int) -> Guarantee:
         """Return epsilon: one record changes the counts by 2 in l1
         (`thm-lattice-private`).
+
+        For all x, x' of n records with one replaced, and every set S of noisy counts,
+        P[x + Z in S] <= e^epsilon P[x' + Z in S], for P(Z = z) falls by e^(-epsilon/2)
+        for each unit of l1; the projection and the remap do not look at x.
         """
         _validate.integer("k", k, minimum=2)
         bound = exact_epsilon(self.epsilon)
@@ -148,18 +174,29 @@ class SumZeroLattice(Nominal):
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
-        """Return the noisy counts, which sum to n, and their projection."""
+        """Return the noisy counts x + Z, which sum to n, and their projection; both
+        (k,).
+        """
         step = sum_zero.lattice(bits, counts.size, exact_epsilon(self.epsilon))
         noisy = _noisy(counts, step)
         return noisy, self.finished(noisy, int(counts.sum()), prior)
 
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
-        """Return the projection of noisy counts that sum to n, remapped if asked
-        for."""
+        """Return the projection of noisy counts (k,) that sum to n, remapped if asked
+        for.
+
+        The result has the same total and no entry below 0. `n` is not used.
+        """
         released = project(noisy[None, :], self.projection)[0]
         return self._answer(released, prior) if self.remap else released
 
     def _answer(self, released: Counts, prior: NDArray[np.float64]) -> Counts:
+        """Return the best guess (k,) for one projected histogram, the remap of a single
+        draw.
+
+        At k = 2 the table of all histograms is not needed: `best_answers` finds the
+        answer to one count, whatever n is.
+        """
         n, k = int(released.sum()), released.size
         if k == 2:
             asked = n, float(self.epsilon), int(released[0]), int(released[0])
@@ -170,14 +207,20 @@ class SumZeroLattice(Nominal):
         )
 
     def audit_seconds(self, n: int, k: int) -> float:
-        """Return about how many processor seconds an audit of n records takes."""
+        """Return about how many processor seconds an audit of n records takes; inf if
+        it cannot.
+        """
         noise = LatticeNoise(k, float(self.epsilon))
         return seconds_of_all(n, noise, self.projection)
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
-        """Return -epsilon |noisy_i - count| / 2 for count = 0 … n, each category."""
+        """Return -epsilon |noisy_i - count| / 2 for count = 0 … n, k arrays (n + 1,).
+
+        ln P(Z = noisy - x) is their sum at x, but for a constant: the condition that Z
+        sums to 0 says no more than that x has n records, as the noisy counts do.
+        """
         return [-0.5 * self.epsilon * np.abs(int(y) - np.arange(n + 1)) for y in noisy]
 
 
@@ -238,6 +281,10 @@ class DiscreteGaussian(Nominal):
     def guarantee(self, k: int) -> Guarantee:
         """Return epsilon and delta of all `releases` together
         (`thm-discrete-gaussian`).
+
+        For all x, x' of n records with one replaced, and every set S of noisy vectors
+        of all T releases, P[S | x] <= e^epsilon P[S | x'] + delta. One release alone
+        loses less; T separate promises of (epsilon, delta) would add up to more.
         """
         variance = self.variance(k)
         together = (
@@ -255,7 +302,11 @@ class DiscreteGaussian(Nominal):
     def draw(
         self, counts: Counts, prior: NDArray[np.float64], bits: BitSource
     ) -> Drawn:
-        """Return the noisy counts, which sum to n, and their projection."""
+        """Return the noisy counts x + Z, which sum to n, and their projection; both
+        (k,).
+
+        Z is drawn with the fraction that v is as a float. Book: `thm-gaussian-sampler`.
+        """
         step = sum_zero_gaussian(
             bits, counts.size, Fraction(self.variance(counts.size))
         )
@@ -263,18 +314,20 @@ class DiscreteGaussian(Nominal):
         return noisy, self.finished(noisy, int(counts.sum()), prior)
 
     def finished(self, noisy: Counts, n: int, prior: NDArray[np.float64]) -> Counts:
-        """Return the projection of noisy counts that sum to n."""
+        """Return the projection of noisy counts (k,) that sum to n; `n` is not used."""
         return np.asarray(project(noisy[None, :], self.projection)[0])
 
     def audit_seconds(self, n: int, k: int) -> float:
-        """Return about how many processor seconds an audit of n records takes."""
+        """Return about how many processor seconds an audit of n records takes; inf if
+        it cannot.
+        """
         noise = gaussian.GaussianNoise(k, self.variance(k))
         return seconds_of_all(n, noise, self.projection)
 
     def log_likelihoods(
         self, noisy: Counts, n: int, k: int
     ) -> list[NDArray[np.float64]]:
-        """Return -(noisy_i - count)^2 / (2 v) for count = 0 … n, for each category."""
+        """Return -(noisy_i - count)^2 / (2 v) for count = 0 … n, k arrays (n + 1,)."""
         values, variance = np.arange(n + 1), self.variance(k)
         return [gaussian.log_weights(variance, int(y) - values) for y in noisy]
 

@@ -20,9 +20,8 @@ DASH_DOT_DOT = (0, (5.0, 1.2, 1.0, 1.2, 1.0, 1.2))
 class Look:
     """How a mechanism is drawn, and what it is called in plain words.
 
-    `color` is a hex code that colour-blind readers tell from the others, `dash` and
-    `marker` are matplotlib's and survive in grey, `hatch` fills boxes, `plain` is the
-    words of a legend.
+    `color` is a hex code, `dash` and `marker` are matplotlib's, so that lines differ in
+    grey, too; `hatch` fills boxes, `plain` is the words of a legend.
     """
 
     color: str

@@ -73,6 +73,11 @@ class OptimalMechanism(Nominal):
     def table(self, n: int, prior: ArrayLike) -> NDArray[np.float64]:
         """Return P[r | x] for all histograms x (rows) and r (columns), lexicographic,
         read-only.
+
+        Shape (N, N), N = C(n + k - 1, k - 1); rows sum to 1. For all neighbours x, x'
+        and every r, P[r | x] <= e^epsilon P[r | x']. Raises ValueError for an epsilon
+        outside 1e-6 to 69 or too many candidates, ArithmeticError where the solver
+        gives up.
         """
         size = _validate.integer("n", n, minimum=1)
         alpha = _validate.prior("prior", prior)
@@ -97,7 +102,12 @@ class OptimalMechanism(Nominal):
         )
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return epsilon: the inequalities of privacy are the program's constraints."""
+        """Return epsilon: the inequalities of privacy are the program's constraints.
+
+        For all x, x' of n records with one replaced, and every set S of histograms,
+        P[M(x) in S] <= e^epsilon P[M(x') in S], for every n and prior the program
+        takes.
+        """
         _validate.integer("k", k, minimum=2)
         return Guarantee(
             exact_epsilon(self.epsilon),
@@ -141,12 +151,12 @@ class Remapped:
 
     @property
     def name(self) -> str:
-        """The name of the base and that of the rule."""
+        """The name of the base and that of the rule, such as "lapMech, bayes remap"."""
         return f"{self.base.name}, {self.rule} remap"
 
     @property
     def epsilon(self) -> float:
-        """The nominal epsilon of the base."""
+        """The nominal epsilon of the base, which a remap leaves as it is."""
         return self.base.epsilon
 
     def guarantee(self, k: int) -> Guarantee:
@@ -156,7 +166,13 @@ class Remapped:
         return replace(base, basis=f"{base.basis}, and the remap is post-processing")
 
     def law(self, counts: ArrayLike, prior: ArrayLike) -> FiniteLaw:
-        """Return the exact law of the remapped release."""
+        """Return the exact law of the remapped release: P'[s | x] = sum_r P[r | x] T[r,
+        s].
+
+        T (N, N) is the remap, of zeros and ones for "bayes". Raises ValueError for more
+        than `LARGEST_PROGRAM` candidates, TypeError for a base that does not list every
+        histogram.
+        """
         x, alpha = _validate.counts_and_prior(counts, prior)
         n = int(x.sum())
         check_candidates(n, x.size, LARGEST_PROGRAM, "a remap")
@@ -181,8 +197,11 @@ def distance_table(n: int, prior: ArrayLike) -> NDArray[np.float64]:
 
 
 def record_distances(n: int, k: int) -> NDArray[np.int64]:
-    """Return d(x, x') = half the l1 distance for all pairs of histograms, shape (N,
-    N)."""
+    """Return d(x, x') = half the l1 distance for all pairs of histograms, shape (N, N).
+
+    So many records must be replaced to get from one to the other; neighbours have d =
+    1.
+    """
     outputs = compositions(n, k)
     return np.asarray(
         np.abs(outputs[:, None, :] - outputs[None, :, :]).sum(axis=2) // 2

@@ -61,7 +61,9 @@ class PermuteAndFlip(Nominal):
 
     @property
     def scores_like(self) -> ExponentialMechanism:
-        """The exponential mechanism with the same weights."""
+        """The exponential mechanism with the same weights: expMech, or
+        expMech-smooth.
+        """
         chosen: Calibration = calibrations.GlobalCalibration()
         if self.sensitivity == "smooth":
             chosen = calibrations.SmoothCalibration(self.gamma)
@@ -92,8 +94,10 @@ class PermuteAndFlip(Nominal):
         return FiniteLaw(alpha, x, outputs, logs, 0.0, distances, rounding)
 
     def guarantee(self, k: int) -> Guarantee:
-        """Return the bound of the exponential mechanism with the same weights (`thm-
-        permute-and-flip`).
+        """Return the bound of the exponential mechanism with the same weights.
+
+        For all x, x' of n records with one replaced, and every set S of candidates,
+        P[M(x) in S] <= e^epsilon P[M(x') in S] (`thm-permute-and-flip`).
         """
         alike = self.scores_like.guarantee(k)
         if alike.bound is None:
