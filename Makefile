@@ -36,7 +36,7 @@ strip: $(READY)
 pdf: book
 	$(BIN)/python tools/print_book.py
 test: $(READY)
-	$(PYTEST) -n 2 --dist loadgroup $(TESTS) $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal $(TESTS) $(ARGS)
 smoke: $(READY)
 	$(PYTEST) -q -n 0 tests/browser/test_smoke.py $(ARGS)
 jitter: $(READY)

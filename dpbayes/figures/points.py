@@ -66,10 +66,12 @@ def residuals(scores: Mapping[str, ArrayLike], printed: str) -> dict[str, Any]:
     )
     figure, axes = subplots(height=2.2)
     axes.axhspan(-2.0, 2.0, color="0.92", zorder=0)
-    look = {"palette": palette(scores), "markers": markers(scores)}
-    sns.scatterplot(
-        frame, x="point", y="z", hue="curve", style="curve", s=18, ax=axes, **look
-    )
+    look: dict[str, Any] = {"palette": palette(scores), "markers": markers(scores)}
+    # Marks of a line, not of a scatter plot, which would write the outline of each into
+    # the drawing.
+    look |= {"linestyle": "", "dashes": False, "estimator": None}
+    look |= {"markersize": 4.2, "markeredgewidth": 0.3}
+    sns.lineplot(frame, x="point", y="z", hue="curve", style="curve", ax=axes, **look)
     most = max(3.0, 1.1 * float(frame["z"].abs().max()))
     axes.set(xlabel="point, in the order of the figure", ylim=(-most, most))
     axes.set(ylabel="z, in combined errors")

@@ -1,4 +1,4 @@
-"""One visit to every page of the built site, which all browser tests share."""
+"""The built site, a server and a browser for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.watching import Visited, Watched, visit
+from tests.browser.watching import Watched
 
 SITE = Path(__file__).parents[2] / "book" / "_build" / "html"
 CHROMIUM = (
@@ -53,10 +53,13 @@ def address() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """Start the one browser of all these tests: a second one beside it is not
-    allowed."""
+    """Start the one browser of a module: a second one beside it is not allowed.
+
+    It is gone before the tests of another module run, for its event loop is in the way
+    of theirs.
+    """
     if not Path(CHROMIUM).exists() and not IN_CI:
         pytest.skip("install Chromium")
     with sync_playwright() as playwright:
@@ -80,17 +83,3 @@ def opened(chromium: Browser, address: str) -> Iterator[Callable[..., Watched]]:
     yield opener
     for window in windows:
         window.context.close()
-
-
-@pytest.fixture(scope="session")
-def visited(chromium: Browser, address: str) -> Visited:
-    """Open every page once; look at it by day, at night and in narrow windows.
-
-    It takes minutes: the mark `xdist_group` keeps all who share it in one process.
-    """
-    watched = Watched(chromium, address, 1440, "light")
-    known: set[str] = set()
-    found = {name: visit(watched, name, known) for name in site_pages()}
-    watched.context.close()
-    assert found
-    return found

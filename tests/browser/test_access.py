@@ -1,6 +1,4 @@
-"""The site without a mouse, without sight, in poor light: no barrier that a machine can
-find.
-"""
+"""The site without a mouse and without sight."""
 
 from __future__ import annotations
 
@@ -9,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.watching import Visited, Watched, what
+from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
+pytestmark = pytest.mark.browser
 FOCUSED = """() => {
   const one = document.activeElement;
   return {
@@ -22,18 +20,6 @@ FOCUSED = """() => {
       && one.getBoundingClientRect().height > 0,
   };
 }"""
-
-
-def test_no_page_has_a_barrier_by_day_or_at_night_or_in_a_fold(
-    visited: Visited,
-) -> None:
-    assert what(visited, "barriers") == {}
-    assert what(visited, "barriers at night") == {}
-    assert what(visited, "still folded") == {}
-    folds = [
-        facts["folds"] for page, facts in visited.items() if page.startswith("results/")
-    ]
-    assert min(folds) >= 1
 
 
 def tab_to(page: Page, where: str, most: int = 60) -> dict[str, str]:

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 import dpbayes as dp
 from dpbook.explorer import PROGRAM, STATES, bundle, surrounding
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
+pytestmark = pytest.mark.browser
 BOOK = Path(__file__).parents[2] / "book"
 LISTED = (BOOK / "_extra" / "explorer" / "mechanisms.js").read_text("utf-8")
 EXPLORED = re.findall(r'\b(?:stepped|scored)\("([\w-]+)"', LISTED)

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 import dpbayes as dp
 from tests.browser.conftest import SITE
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
+pytestmark = pytest.mark.browser
 POINTS = [  # k, n, epsilon of one release; none of them on the grid
     (5, 2000, 0.5), (2, 350, 0.07), (4, 40_000, 1.5), (7, 250, 2.5), (17, 500_000, 0.3),
     (26, 3000, 7.0), (47, 400_000, 0.144), (41, 650, 4.4),

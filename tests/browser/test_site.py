@@ -1,5 +1,4 @@
-"""The built site in a real browser: nothing from outside, no error, readable
-anywhere."""
+"""The built site on a phone: letters large enough, nothing cut off without a hint."""
 
 from __future__ import annotations
 
@@ -8,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.conftest import SITE, site_pages
-from tests.browser.watching import NARROW, Visited, Watched, what
+from tests.browser.watching import Watched
 
 PHONE = 390
-HEAVIEST = 1_000_000  # bytes of a first visit, uncompressed
 # Letters of s points are drawn by scale(s / 100) in units of the drawing.
 LETTERS = """() => [...document.querySelectorAll('svg.drawn')]
   .filter(one => one.checkVisibility())
@@ -31,82 +29,7 @@ CUT_OFF = """() => [...document.querySelectorAll('main *')].filter(one => {
     && one.scrollWidth > one.clientWidth + 2
     && one.checkVisibility() && !one.closest('.goes-on, svg');
 }).map(one => one.outerHTML.slice(0, 120))"""
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
-
-
-def test_every_page_loads_alone_without_complaint_and_sets_its_formulas(
-    visited: Visited,
-) -> None:
-    assert what(visited, "troubles") == {}
-    assert what(visited, "untypeset") == {}
-
-
-def test_every_table_names_its_columns(visited: Visited) -> None:
-    """The corner over the names of the rows may stay empty; lists of the machine have
-    no head.
-    """
-    lists = {"prf-prf.html"}
-    assert sum(facts["tables"] for facts in visited.values()) > 50
-    unnamed = what(visited, "unnamed columns")
-    assert {name: cells for name, cells in unnamed.items() if name not in lists} == {}
-
-
-def test_every_figure_is_captioned_and_described_and_numbered_in_the_paper(
-    visited: Visited,
-) -> None:
-    figures = what(visited, "figures")
-    numbers = {
-        name: [one["caption"].startswith("Fig. ") for one in figures[name]]
-        for name in figures
-    }
-    assert [name for name, each in numbers.items() if any(each)] == ["paper.html"]
-    for name, shown in figures.items():
-        for figure in shown:
-            assert len(figure["alt"]) > 20, (name, figure)
-            assert figure["width"] > 0, (name, figure)
-            assert figure["caption"], (name, figure)
-    assert what(visited, "loose") == {}
-
-
-def test_links_inside_the_site_lead_somewhere(visited: Visited, address: str) -> None:
-    targets = {
-        (link.removeprefix(address) or "index.html", name)
-        for name, links in what(visited, "links").items()
-        for link in links
-        if link.startswith(address)
-    }
-    assert {
-        (link, name) for link, name in targets if not (SITE / link).is_file()
-    } == set()
-
-
-def test_no_page_scrolls_sideways_in_a_narrow_window(visited: Visited) -> None:
-    for width in NARROW:
-        wide = {name: facts[f"too wide at {width}"] for name, facts in visited.items()}
-        assert {name: pixels for name, pixels in wide.items() if pixels > 0} == {}, (
-            width
-        )
-
-
-def test_pages_and_their_figures_are_dark_at_night(visited: Visited) -> None:
-    for name, facts in visited.items():
-        assert sum(map(int, facts["background"][4:-1].split(", "))) < 150, name
-    figures = {
-        name: facts["figure"] for name, facts in visited.items() if facts["figure"]
-    }
-    assert figures
-    assert {name: bright for name, bright in figures.items() if bright >= 130} == {}
-
-
-def test_a_first_visit_is_light(visited: Visited) -> None:
-    heavy = {
-        name: sum(
-            (SITE / (file or "index.html")).stat().st_size for file in facts["files"]
-        )
-        for name, facts in visited.items()
-        if name != "search.html"  # has the words of all pages
-    }
-    assert {name: size for name, size in heavy.items() if size > HEAVIEST} == {}
+pytestmark = pytest.mark.browser
 
 
 def test_letters_of_drawings_are_readable_on_a_phone(

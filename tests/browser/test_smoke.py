@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from tests.browser.conftest import SITE
 from tests.browser.watching import FACTS, TOO_WIDE, Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("site")]
+pytestmark = pytest.mark.browser
 LANDING, EXPLORER = "index.html", "explorer/index.html"
 
 

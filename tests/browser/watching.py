@@ -10,7 +10,6 @@ from typing import Any
 from PIL import Image, ImageStat
 from playwright.sync_api import Browser, Page
 
-Visited = dict[str, dict[str, Any]]
 HEIGHT = 900
 NARROW = (820, 390)
 AXE = (
@@ -184,8 +183,3 @@ def at_night(page: Page, colours: bool) -> dict[str, Any]:
 def brightness(picture: bytes) -> float:
     """Return the mean brightness of a picture, 0 black to 255 white."""
     return float(ImageStat.Stat(Image.open(io.BytesIO(picture)).convert("L")).mean[0])
-
-
-def what(visited: Visited, fact: str) -> dict[str, Any]:
-    """Return one fact of every page where it is not empty."""
-    return {name: facts[fact] for name, facts in visited.items() if facts[fact]}

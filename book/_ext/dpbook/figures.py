@@ -36,6 +36,10 @@ DROPPED = re.compile(
 )
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 NAME = re.compile(r'(?<=\sid=")|(?<=href="#)|(?<=url\(#)')
+DIGITS = re.compile(r"(?<=\d\.\d{3})\d+")  # of a drawing 300 units wide
+CLIPPED = re.compile(  # markers that are cut at one frame, each in a group of its own
+    r'<g (clip-path="[^"]*")><use [^<]*/></g>(?:<g \1><use [^<]*/></g>)+'
+)
 MARKERS = re.compile(  # one look many times over
     r'<use (?:[^>"]|"[^"]*")*? style="([^"]*)"/>(?:<use (?:[^>"]|"[^"]*")*?'
     r' style="\1"/>)+'
@@ -117,6 +121,7 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
     content = COLOUR.sub(lambda found: themed(found[0].lower()), content)
     content = NAME.sub(prefix, content).replace("xlink:href", "href")
     content = re.sub(r">\s+<", "><", content).strip()
+    content = CLIPPED.sub(clipped_once, DIGITS.sub("", content))
     content = MARKERS.sub(styled_once, content)
     size = f"aspect-ratio:{width:g}/{height:g}"
     look = "fill:currentColor;stroke-linejoin:round;stroke-linecap:butt"
@@ -124,6 +129,12 @@ def inlined(svg: str, prefix: str, alt: str) -> str:
         f'<svg class="drawn" role="img" aria-label="{html.escape(alt, quote=True)}" '
         f'viewBox="0 0 {" ".join(view)}" style="{size};{look}">{content}'
     )
+
+
+def clipped_once(markers: re.Match[str]) -> str:
+    """Return markers that are cut at one frame in one group."""
+    start = f"<g {markers[1]}>"
+    return start + markers[0].replace(start, "").replace("</g>", "") + "</g>"
 
 
 def styled_once(markers: re.Match[str]) -> str:

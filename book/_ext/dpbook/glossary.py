@@ -86,11 +86,22 @@ class Terms(SphinxPostTransform):
 
 
 def _prose(text: nodes.Text) -> bool:
-    """Return whether a text stands in a paragraph, and in nothing that is a link."""
+    """Return whether a text stands in a paragraph, and in nothing that is a link or
+    is pressed, as the head of a fold is.
+    """
     node, inside = text.parent, False
     while node is not None:
-        if isinstance(node, APART):
+        if isinstance(node, APART) or _heads_a_fold(node):
             return False
         inside = inside or isinstance(node, nodes.paragraph)
         node = node.parent
     return inside
+
+
+def _heads_a_fold(node: nodes.Node) -> bool:
+    """Return whether a node comes right after the start of a fold's head."""
+    if node.parent is None:
+        return False
+    place = node.parent.index(node)
+    before = node.parent[place - 1] if place else None
+    return isinstance(before, nodes.raw) and "<summary>" in before.astext()
