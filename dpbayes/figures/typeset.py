@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
@@ -64,6 +65,31 @@ def apart(first: float, second: float, form: str = ".3g") -> tuple[str, str]:
     else:
         texts = f"{first:.{least}{kind}}", f"{second:.{least}{kind}}"
     return texts
+
+
+def counted(numbers: int | Iterable[int], noun: str) -> str:
+    """Return a number with its noun, of several the smallest and the largest.
+
+    >>> counted(1, "record"), counted(0, "category"), counted([3000, 20], "size")
+    ('1 record', '0 categories', '20 to 3,000 sizes')
+    >>> counted([10, 10], "balanced record")
+    '10 balanced records'
+    """
+    values = [*numbers] if isinstance(numbers, Iterable) else [numbers]
+    ends = dict.fromkeys(f"{int(value):,d}" for value in (min(values), max(values)))
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{' to '.join(ends)} {noun if [*ends] == ['1'] else many}"
+
+
+def ranging(name: str, values: Iterable[float]) -> str:
+    """Return what a quantity is, of several values the smallest and the largest.
+
+    >>> ranging("ε", [0.8]), ranging("ε", [5.0, 0.1, 1.0])
+    ('ε = 0.8', 'ε from 0.1 to 5')
+    """
+    every = [*values]
+    low, high = f"{min(every):g}", f"{max(every):g}"
+    return f"{name} = {low}" if low == high else f"{name} from {low} to {high}"
 
 
 def formatted(value: float, form: str) -> str:

@@ -257,15 +257,17 @@ def checked(
 
 
 def check_together(notebook: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Try the assertions of the second code cell that speak of parameters alone."""
+    """Try the assertions of the second code cell, in loops too, that speak of
+    parameters alone.
+    """
     code = [one["source"] for one in notebook["cells"] if one["cell_type"] == "code"]
     with contextlib.suppress(SyntaxError):  # it holds a magic word
         for line in ast.parse("".join(code[1:2])).body:
+            inside = line.body if isinstance(line, ast.For) else [line]
+            if not all(isinstance(one, ast.Assert) for one in inside):
+                continue
             try:
-                exec(
-                    ast.unparse(line) if isinstance(line, ast.Assert) else "",
-                    dict(values),
-                )
+                exec(ast.unparse(line), dict(values))
             except NameError:
                 continue  # it speaks of something else
             except AssertionError as error:

@@ -145,3 +145,16 @@ def test_a_declaration_is_one_annotated_line_with_an_allowed_default(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         declared(notebook(code(line, "parameters")))
+
+
+def test_assertions_in_a_loop_are_tried_before_anything_runs() -> None:
+    cell = "n: int = 2  # records, at least 1\nsizes: list[int] = [3]  # at least 1"
+    loops = """few = [n]
+for one in (sizes, [n]):
+    assert max(one) > 1, "too few"
+for one in few:
+    assert one > 9, "only the run knows few\""""
+    own = notebook(code(cell, "parameters"), code(loops))
+    assert chosen("part/x", own, {})["n"] == 2
+    with pytest.raises(ValueError, match="too few"):
+        chosen("part/x", own, {"sizes": [1]})
