@@ -116,13 +116,18 @@ class PairAudit(ByValue):
         first, second = pair if losses[at] >= 0 else pair[::-1]
         return Witness(first, second, self.outputs[at], float(abs(losses[at])))
 
-    def delta(self, epsilon: float) -> float:
+    def delta(self, epsilon: float) -> Estimate:
         """Return the least delta for which the pair is (epsilon,
         delta)-indistinguishable.
+
+        The larger of sum (p - e^epsilon q)_+ and the same with p and q exchanged, in
+        [0, 1]; `epsilon` is finite, of either sign. The error is `rounding_of_delta`.
         """
         budget = _validate.real("epsilon", epsilon)
         both = (self.log_p, self.log_q), (self.log_q, self.log_p)
-        return max(hockey_stick(*laws, budget) for laws in both)
+        value = max(hockey_stick(*laws, budget) for laws in both)
+        logs = rounding_of(deepest(self.log_p), deepest(self.log_q))
+        return Estimate(value, rounding_of_delta(value, logs), "listed")
 
 
 def checked_pair(
@@ -204,12 +209,18 @@ class Audit(ByValue):
     epsilon: Estimate
     witness: Witness
     _rows: Rows = field(repr=False, compare=False)
+    _rounding: float = field(repr=False, compare=False)  # of any loss
 
-    def delta(self, epsilon: float) -> float:
-        """Return the least delta for which the mechanism is (epsilon, delta)-DP,
-        epsilon >= 0.
+    def delta(self, epsilon: float) -> Estimate:
+        """Return the least delta for which the mechanism is (epsilon, delta)-DP.
+
+        The largest sum over outputs of (P[r | x] - e^epsilon P[r | x'])_+ of all
+        neighbours, in [0, 1]; `epsilon` is at least 0. Of all pairs each is right
+        within the error, and so is the largest of them.
         """
-        return float(self.curve([_validate.non_negative("epsilon", epsilon)]).deltas[0])
+        budget = _validate.non_negative("epsilon", epsilon)
+        value = float(self.curve([budget]).deltas[0])
+        return Estimate(value, rounding_of_delta(value, self._rounding), "listed")
 
     def curve(self, epsilons: ArrayLike) -> DeltaCurve:
         """Return delta(epsilon) at these values of any sign, shape (m,), with
@@ -262,8 +273,9 @@ def audit(mechanism: Mechanism, n: int, prior: ArrayLike) -> Audit:
             f"the audit of {mechanism.name} found a loss of {witness.loss!r} where its"
             f" .law has {found!r}: counts {x.tolist()} against {other.tolist()}"
         )
-    epsilon = _rounded(witness.loss, max(gap, rounding_of(depth, depth)))
-    return Audit(mechanism.name, size, alpha, epsilon, witness, rows)
+    rounding = max(gap, rounding_of(depth, depth))
+    epsilon = _rounded(witness.loss, rounding)
+    return Audit(mechanism.name, size, alpha, epsilon, witness, rows, rounding)
 
 
 def deepest(logs: Floats) -> float:
@@ -281,6 +293,16 @@ def rounding_of(depth: float, other: float) -> float:
     next to 1 to that part of itself.
     """
     return ROUNDING * (2.0 + depth + other)
+
+
+def rounding_of_delta(value: float, logs: float) -> float:
+    """Return the error of a sum of (p - e^epsilon q)_+ where ln p and ln q are right
+    within errors that add up to `logs`.
+
+    Where a term is positive it changes by at most p with ln p and by e^epsilon q <= p
+    with ln q, and the p add up to 1. The last term is the rounding of the sum itself.
+    """
+    return logs + ROUNDING * value
 
 
 def _rounded(loss: float, error: float) -> Estimate:

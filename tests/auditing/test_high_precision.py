@@ -42,3 +42,6 @@ def test_the_loss_and_delta_are_those_of_the_definition(name, prior) -> None:
     assert result.epsilon == pytest.approx(float(worst), rel=1e-13, abs=1e-14)
     assert abs(result.epsilon - worst) <= result.epsilon.error < 1e-11
     assert result.delta(at) == pytest.approx(float(delta), rel=1e-12, abs=1e-14)
+    for found in (result.delta(at), result.pair().delta(at)):
+        assert found.how == "listed"
+    assert abs(result.delta(at) - delta) <= result.delta(at).error < 1e-11
