@@ -13,6 +13,7 @@ from typing import Any
 import dpbayes as dp
 from dpbayes.commands.waiting import waiting
 from dpbayes.tables.analysis import COUNT, DOUBT, ERROR, SHAPES, bounded_analysis
+from dpbayes.tables.attributes import MOST_RECORDS
 from dpbayes.tables.forecast import HARDLY, records_for
 from dpbayes.tables.keys import AccountError
 from dpbayes.tables.opening import open_account
@@ -44,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the plan as understood, its price, its promise and its expected error."""
     plan, records = read_plan(arguments.plan), arguments.records
     planned_mechanism(plan)  # or why there is none
-    if records is not None and records < 1:
-        raise ValueError(f"--records must be at least 1, got {records}")
+    if records is not None and not 1 <= records <= MOST_RECORDS:
+        raise ValueError(f"--records must be from 1 to 2^53, got {records}")
     asked: dict[str, Any] = {"name": plan.mechanism, "options": plan.options}
     cells = " × ".join(f"{one.name} ({one.size})" for one in plan.attributes)
     print(f"cells      {len(plan.labels)}: {cells}")

@@ -5,6 +5,7 @@ account.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -14,7 +15,7 @@ from dpbayes.commands import Refused
 from dpbayes.commands.waiting import waiting
 from dpbayes.record import json_bytes, write_atomically
 from dpbayes.tables.analysis import bounded_analysis
-from dpbayes.tables.plan import read_plan
+from dpbayes.tables.plan import Plan, read_plan
 from dpbayes.tables.release import PaidRelease, release_table
 from dpbayes.tables.report import (
     MARKS,
@@ -27,6 +28,8 @@ from dpbayes.tables.report import (
     template,
     within_rows,
 )
+
+FILES = "release.json", "release.csv", "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     plan = read_plan(arguments.plan)
     require_folder(Path(arguments.output or "."))
+    require_no_file_of(arguments, plan)
     template()
     try:
         paid = release_table(arguments.table, plan, arguments.show_values)
@@ -97,11 +101,32 @@ def require_folder(folder: Path) -> None:
         ) from None
 
 
+def require_no_file_of(arguments: argparse.Namespace, plan: Plan) -> None:
+    """Refuse a folder in which a file of the report would replace the table, the plan
+    or the account, before anything is paid.
+    """
+    if arguments.output is None:  # a new folder, named after the request
+        return
+    folder = Path(arguments.output)
+    given = arguments.table, arguments.plan, plan.account
+    for place in (folder / name for name in FILES):
+        for other in filter(os.path.exists, given):
+            if place.exists() and place.samefile(other):
+                raise ValueError(
+                    f"--output must be a folder without {place.name}, got"
+                    f" {str(folder)!r}: the report would replace {other}"
+                )
+
+
 def write_files(folder: Path, record: Mapping[str, Any], drawn: bool = False) -> None:
     """Write the three files of a release, each whole or not at all."""
-    write_atomically(folder / "release.json", json_bytes(record))
-    write_atomically(folder / "release.csv", csv_text(record).encode())
-    write_atomically(folder / "report.html", html_text(record, drawn).encode())
+    contents = (
+        json_bytes(record),
+        csv_text(record).encode(),
+        html_text(record, drawn).encode(),
+    )
+    for name, content in zip(FILES, contents, strict=True):
+        write_atomically(folder / name, content)
 
 
 def core_text(paid: PaidRelease, folder: Path) -> str:

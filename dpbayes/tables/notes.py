@@ -22,7 +22,7 @@ def noted(table: Path) -> str:
     note.
     """
     try:
-        return os.fsdecode(note_of(table).read_bytes().partition(b"\n")[0])
+        name = os.fsdecode(note_of(table).read_bytes().partition(b"\n")[0])
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -30,6 +30,12 @@ def noted(table: Path) -> str:
             f"the note {note_of(table)} says which account the table has, and cannot be"
             f" read: {error.strerror}"
         ) from error
+    if "\0" in name:
+        raise AccountError(
+            f"the note {note_of(table)} says which account the table has, and is"
+            " damaged: it names no file"
+        )
+    return name
 
 
 def leave_note(table: Path, account: Path, dataset: str) -> str:

@@ -145,6 +145,11 @@ def _refuse_second(place: Path, dataset: str, table: Path, digest: bytes) -> Non
         raise AccountError(
             f"account {place} exists already: pay from it, or name another file"
         )
+    if place.resolve() == notes.note_of(table).resolve():
+        raise AccountError(
+            f"account {place} must not be where the note beside the table stands: name"
+            " another file"
+        )
     unused = []
     for path, witness, named in notes.owners(dataset, digest):
         if witness.sequence > keys.FRESH or Path(witness.account).exists():

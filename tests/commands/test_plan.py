@@ -36,7 +36,9 @@ def test_the_command_touches_nothing(purse, capsys):
     assert main(["plan", "plan.toml"]) == 0
     assert "give --records N" in capsys.readouterr().out
     assert main(["plan", "plan.toml", "--records", "0"]) == 2
-    assert "--records must be at least 1, got 0" in capsys.readouterr().err
+    assert "--records must be from 1 to 2^53, got 0" in capsys.readouterr().err
+    assert main(["plan", "plan.toml", "--records", str(10**30)]) == 2
+    assert "--records must be from 1 to 2^53, got 1000" in capsys.readouterr().err
     assert [path.name for path in purse.iterdir()] == ["plan.toml"]
 
 

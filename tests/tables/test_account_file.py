@@ -246,3 +246,16 @@ def test_an_account_made_by_a_link_is_noted_beside_the_table(tmp_path, monkeypat
     for again in (table, link):
         with pytest.raises(AccountError, match="has an account already"):
             create_account(tmp_path / "b", "b", "1", again, RECORD)
+
+
+def test_an_account_does_not_stand_where_the_note_beside_its_table_does(
+    two_people, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    place = notes.note_of(two_people)
+    with pytest.raises(AccountError, match="where the note beside the table stands"):
+        create_account(place, "clinic", "1", two_people, RECORD)
+    assert not place.exists()
+    place.write_bytes(b"SQLite format 3\0")
+    with pytest.raises(AccountError, match="is damaged: it names no file"):
+        create_account(tmp_path / "a", "clinic", "1", two_people, RECORD)

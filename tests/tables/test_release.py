@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from fractions import Fraction
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -264,3 +265,22 @@ def test_a_plan_of_persons_refuses_a_row_of_nobody(clinic, none):
     with pytest.raises(TableError, match="row 2 has no value in 'id'"):
         release_table(table, planned(clinic, text))
     assert open_account(clinic / "named.account").spent == 0
+
+
+@pytest.mark.parametrize("victim", ["table", "plan", "account"])
+def test_a_report_replaces_neither_table_nor_plan_nor_account(
+    tmp_path, monkeypatch, capsys, victim
+):
+    """A table that is called release.csv, released into its own folder, was lost."""
+    monkeypatch.setenv("DPBAYES_KEYS", str(tmp_path / "keys"))
+    monkeypatch.chdir(tmp_path)
+    names = {"table": "people.csv", "plan": "plan.toml", "account": "clinic.account"}
+    names[victim] = "release.csv" if victim == "table" else "release.json"
+    Path(names["table"]).write_text("health\ngood\npoor\n")
+    Path(names["plan"]).write_text(PLAN.replace("clinic.account", names["account"]))
+    create_account(names["account"], "clinic", "1.2", names["table"], RECORD)
+    before = {name: Path(name).read_bytes() for name in names.values()}
+    given = ["release", names["table"], "--plan", names["plan"], "--output", "."]
+    assert main(given) == 2
+    assert f"would replace {names[victim]}" in capsys.readouterr().err
+    assert {name: Path(name).read_bytes() for name in before} == before
