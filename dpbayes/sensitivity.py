@@ -243,22 +243,32 @@ def drains(x: Whole, alpha: Floats) -> Drains:
 
 
 def _drains(x: Whole) -> tuple[Whole, ...]:
-    # LS along a draining segment is extremal at its ends, so each cell gives up nothing
-    # or all it can: the source keeps the one record that moves. An empty source first
-    # receives that record, from the target if the target gives anything, else from a
-    # third cell.
-    i, j = np.nonzero(~np.eye(x.size, dtype=bool))
+    """Return `Drains` without the affinity, for three or more categories.
+
+    LS along a draining segment is extremal at its ends, so each cell gives up nothing
+    or all it can; the source keeps the one record that moves afterwards. An empty
+    source gives -1: it first receives that record, from the target if the target gives
+    anything, else from a third cell. Book: `thm-smooth-corners`.
+    """
+    i, j = np.nonzero(~np.eye(x.size, dtype=bool))  # all ordered pairs of cells
     empty, nothing = x[i] == 0, np.zeros_like(i)
-    none, most = np.where(empty, -1, nothing), np.where(empty, -1, x[i] - 1)
+    least, most = np.where(empty, -1, nothing), np.where(empty, -1, x[i] - 1)
+    # What the source and what the target give up; one record of the target may be all
+    # that an empty source needs.
     plans = [
-        (none, nothing), (none, np.minimum(x[j], 1)), (none, x[j]),
+        (least, nothing), (least, np.minimum(x[j], 1)), (least, x[j]),
         (most, nothing), (most, x[j]),
     ]  # fmt: skip
     s, t = (np.concatenate(part) for part in zip(*plans, strict=True))
     i, j = np.tile(i, len(plans)), np.tile(j, len(plans))
-    possible = (s >= 0) | (t >= 1) | (x.sum() - x[i] - x[j] >= 1)
+
+    third = x.sum() - x[i] - x[j]
+    possible = (s >= 0) | (t >= 1) | (third >= 1)  # an empty source receives its record
     i, j, s, t = i[possible], j[possible], s[possible], t[possible]
-    return i, j, s, t, np.maximum(np.maximum(s, 0) + t, np.where(s < 0, 1, 0))
+    # Replaced records: all that is given up, or the one that an empty source receives,
+    # which is among them where the target gives it.
+    records = np.maximum(np.maximum(s, 0) + t, np.where(s < 0, 1, 0))
+    return i, j, s, t, records
 
 
 def _drains_two(x: Whole) -> tuple[Whole, ...]:

@@ -94,19 +94,24 @@ def psi_row(table: NDArray[np.float64], x: int) -> NDArray[np.float64]:
     """
     grid, logarithms, remainders = table
     n = grid.size // 2
-    middle = slice(x, x + n + 1)
-    a, b, m = float(grid[2 * x]), grid[::2], grid[middle]
-    rest = remainders[middle] - 0.5 * (remainders[2 * x] + remainders[::2])
-    # |d| < _CLOSE m, solved for r on either side.
+    # The grid has half steps: place 2x is a, every other place is a b, and the means of
+    # a with each b are the n + 1 places from x on.
+    at_a, at_b, at_m = 2 * x, slice(None, None, 2), slice(x, x + n + 1)
+    a, b, m = float(grid[at_a]), grid[at_b], grid[at_m]
+    log_a, log_b, log_m = logarithms[at_a], logarithms[at_b], logarithms[at_m]
+    rest = remainders[at_m] - 0.5 * (remainders[at_a] + remainders[at_b])
+
+    # Close are the b with |d| < _CLOSE m: those from a / stretch to a stretch.
     stretch = (1.0 + _CLOSE) / (1.0 - _CLOSE)
     low = max(0, int(np.ceil(a / stretch - grid[0])))
     high = min(n, int(np.floor(a * stretch - grid[0]))) + 1
+    close, far = slice(low, high), (slice(0, low), slice(high, n + 1))
+
+    main = np.empty(n + 1)  # L of the formula
     d = 0.5 * (np.arange(low, high) - x)
-    u = d / m[low:high]
-    main = np.empty(n + 1)
-    main[low:high] = (m[low:high] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
-    for far in (slice(0, low), slice(high, n + 1)):
-        log_m = logarithms[middle][far]
-        main[far] = (b[far] - 0.5) * (logarithms[::2][far] - log_m)
-        main[far] += (a - 0.5) * (logarithms[2 * x] - log_m)
+    u = d / m[close]
+    main[close] = (m[close] - 0.5) * np.log1p(-u * u) + 2.0 * d * np.arctanh(u)
+    for side in far:
+        main[side] = (b[side] - 0.5) * (log_b[side] - log_m[side])
+        main[side] += (a - 0.5) * (log_a - log_m[side])
     return np.asarray(rest - 0.5 * main)

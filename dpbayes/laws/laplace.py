@@ -116,10 +116,13 @@ class ProductLaw(ByValue, Unlisted):
         """
         pairs = np.rec.fromarrays([self.prior[:-1], self.counts[:-1]])
         _, places, copies = np.unique(pairs, return_index=True, return_counts=True)
+        # The least and the largest step of each kind.
         lows = np.array([self.marginals[i].start - self.counts[i] for i in places])
         highs = np.array([self.marginals[i].stop - 1 - self.counts[i] for i in places])
+        # The last category steps by minus the sum of the others, down to 0 records.
         last = int(self.counts[-1])
         own = np.arange(-min(int(copies @ highs), last), 1 - int(copies @ lows))
+        # One table has a column for every step that any row can take.
         first = min(int(lows.min()), int(own[0]))
         width = max(int(highs.max()), int(own[-1])) + 1 - first
         shape = places.size + 1, width
