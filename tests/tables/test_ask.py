@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
 import sys
 from contextlib import suppress
 from fractions import Fraction
@@ -314,3 +315,39 @@ def test_ctrl_c_elsewhere_is_told(people, capsys, monkeypatch):
     monkeypatch.setattr("dpbayes.commands.account.open_account", interrupted)
     assert cli.main(["account", "show", "a"]) == 130
     assert capsys.readouterr().err == "dpbayes account: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "others"),
+    [(60, 6000), pytest.param(600, 600, marks=pytest.mark.slow)],
+)
+def test_a_question_by_value_of_many_cells_is_priced_in_little_memory(
+    people, values, others
+):
+    """One after the other: all 600 queries of 360,000 cells together are 1.7 GB."""
+    (people / "wide.csv").write_text("a,b\n1,1\n2,2\n")
+    lines = ['source = "wide.csv"', 'unit = "record"', "bound = 1e3"]
+    for name, size in (("a", values), ("b", others)):
+        edges = list(range(size + 1))
+        lines += ["[[attribute]]", f'name = "{name}"', f"edges = {edges}"]
+    (people / "wide.toml").write_text("\n".join(lines) + "\n")
+    create_account(people / "wide", "wide", "1e3", people / "wide.csv", Unit())
+    program = (
+        "import resource, sys\n"
+        "from dpbayes.__main__ import main\n"
+        "status = main(sys.argv[1:])\n"
+        "most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "print(most * (1 if sys.platform == 'darwin' else 1024), file=sys.stderr)\n"
+        "sys.exit(status)\n"
+    )
+    asked = ["ask", "all", "--by", "a", "--cube", "wide.toml", "--account", "wide"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *asked, "--length", "40", "--price"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+        cwd=people,
+    )
+    assert done.stdout.count("would be fresh") == values
+    assert int(done.stderr) < 300e6
