@@ -14,17 +14,28 @@ by hand. Beside m and d goes low = min(a, b): m - d loses the digits of a tiny o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py
 
 from dpbayes import _validate
+from dpbayes._stirling import (
+    SERIES_FROM,
+    climbed,
+    log_share,
+    stirling_gap,
+    stirling_series,
+)
 from dpbayes._validate import Floats
 from dpbayes._values import plain
 
+# One vector of parameters, and several. An array is neither by its type, which does not
+# say how many dimensions it has: what it gives may be a float or an array.
+Vector = Sequence[float]
+Rows = Sequence[Sequence[float]]
 # Two arrays of Dirichlet parameters of shape (..., k) to distances of shape (...).
 Metric = Callable[[ArrayLike, ArrayLike], Floats]
 
@@ -32,81 +43,6 @@ _LARGEST_TOTAL = 2.0**1000  # up to here products with a logarithm stay finite
 _LARGEST_SLIPPED = 1e9  # totals of that size cost the slipped formula seven digits
 # half a step; for shorter ones what is left of Stirling's series has no digits
 _SHORT = 0.25
-# From here on Stirling's series is right to the last digit; the recurrence leads up to
-# it.
-SERIES_FROM = 16
-# Coefficients of z^-1, z^-3, ...: B_2j / (2j (2j - 1)).
-_COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
-
-
-def stirling_series(z: Floats) -> Floats:
-    """Return s(z) by Stirling's series, relative error below 1e-15, for z >=
-    `SERIES_FROM`.
-    """
-    inverse = 1.0 / z
-    return np.asarray(inverse * np.polyval(_COEFFICIENTS[::-1], inverse * inverse))
-
-
-def stirling_gap(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return s(m) - (s(low) + s(m + d))/2 to full digits however small d is, for low >=
-    16.
-    """
-    # With u = d/m = tanh t each term of the series has (1 - u)^-p + (1 + u)^-p - 2 = 2
-    # (((1 - u^2)^(-p/2) - 1) cosh(pt) + 2 sinh(pt/2)^2), a sum of positive terms; for u
-    # above 1/2 nothing cancels in the difference itself.
-    far = d > 0.5 * m
-    u = np.where(far, 0.0, d / m)
-    t, log = np.arctanh(u), np.log1p(-u * u)
-    total = np.zeros(np.shape(m))
-    for p, coefficient in zip(range(1, 12, 2), _COEFFICIENTS, strict=True):
-        spread = (
-            np.expm1(-0.5 * p * log) * np.cosh(p * t) + 2.0 * np.sinh(0.5 * p * t) ** 2
-        )
-        total -= coefficient * m ** -float(p) * spread
-    apart = stirling_series(m) - 0.5 * (stirling_series(low) + stirling_series(m + d))
-    return np.where(far, apart, total)
-
-
-def log_share(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return ln(1 - (d/m)^2) = ln(ab/m^2), from whichever form keeps its digits."""
-    u = d / m
-    near = u < 0.7
-    result = np.log1p(-np.square(np.where(near, u, 0.0)))
-    if not near.all():
-        far = ~near
-        small, middle = low[far], m[far]
-        with np.errstate(
-            divide="ignore"
-        ):  # below 1 a quotient may underflow; logarithms do not
-            ratio = np.where(
-                small < 1.0, np.log(small) - np.log(middle), np.log(small / middle)
-            )
-        result[far] = ratio + np.log1p(u[far])
-    return result
-
-
-def climbed(m: Floats, d: Floats, low: Floats) -> Floats:
-    """Return psi(a, b) - psi(a + 16, b + 16), by Gamma(z + 1) = z Gamma(z)."""
-    steps = (log_share(m + step, d, low + step) for step in range(SERIES_FROM))
-    return np.asarray(0.5 * sum(steps, np.zeros(m.shape)))
-
-
-def stirling_remainder(z: ArrayLike) -> Floats:
-    """Return s(z) = lnGamma(z) - (z - 1/2) ln z + z - ln(2 pi)/2 for z > 0, any shape.
-
-    Below 16 the recurrence s(z) = s(z + 1) + (z + 1/2) log1p(1/z) - 1 leads up
-    to it.
-
-    >>> float(round(stirling_remainder([1.0])[0], 15))
-    0.081061466795327
-    """
-    start = np.atleast_1d(np.asarray(z, dtype=np.float64))
-    shift = np.where(start < SERIES_FROM, np.ceil(SERIES_FROM - start), 0.0)
-    total = stirling_series(start + shift)
-    for step in range(SERIES_FROM):
-        low = start[shift > step] + step
-        total[shift > step] += (low + 0.5) * np.log1p(1.0 / low) - 1.0
-    return total
 
 
 def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
@@ -290,6 +226,14 @@ def _parameters(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, Floats]:
     return *np.broadcast_arrays(first, second), step
 
 
+@overload
+def log_affinity(a: Vector, b: Vector) -> float: ...
+@overload
+def log_affinity(a: Rows, b: ArrayLike) -> Floats: ...
+@overload
+def log_affinity(a: ArrayLike, b: Rows) -> Floats: ...
+@overload
+def log_affinity(a: ArrayLike, b: ArrayLike) -> Any: ...
 def log_affinity(a: ArrayLike, b: ArrayLike) -> Any:
     """Return ln BC of Dirichlet distributions with parameters a and b, shape (..., k)
     to (...).
@@ -330,6 +274,14 @@ def distance_from_log_affinity(log_bc: ArrayLike, exponent: float = 1.0) -> Floa
     return np.asarray(np.sqrt(0.0 - np.expm1(exponent * logs)))  # 0 - 0 has no sign
 
 
+@overload
+def hellinger(a: Vector, b: Vector) -> float: ...
+@overload
+def hellinger(a: Rows, b: ArrayLike) -> Floats: ...
+@overload
+def hellinger(a: ArrayLike, b: Rows) -> Floats: ...
+@overload
+def hellinger(a: ArrayLike, b: ArrayLike) -> Any: ...
 def hellinger(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the Hellinger distance of Dirichlet distributions, shape (..., k) to
     (...), a float for two vectors.
@@ -368,6 +320,14 @@ def affinity_exponent(metric: Metric | str, total: float) -> float:
     return float(1.0 / np.log(total))
 
 
+@overload
+def hellinger_published(a: Vector, b: Vector) -> float: ...
+@overload
+def hellinger_published(a: Rows, b: ArrayLike) -> Floats: ...
+@overload
+def hellinger_published(a: ArrayLike, b: Rows) -> Floats: ...
+@overload
+def hellinger_published(a: ArrayLike, b: ArrayLike) -> Any: ...
 def hellinger_published(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the distance of the published curves, not the one the papers define.
 

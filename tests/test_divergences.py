@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 import dpbayes as dp
+from dpbayes._stirling import SERIES_FROM, stirling_remainder, stirling_series
 from dpbayes.divergences import (
-    SERIES_FROM,
     affinity_by_step,
     affinity_exponent,
     affinity_of_counts,
     log_affinity,
     one_step_affinity,
-    stirling_remainder,
-    stirling_series,
 )
 from tests.reference import affinity as reference
 from tests.strategies import histograms, priors

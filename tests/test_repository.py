@@ -34,6 +34,7 @@ ORDER = (
     "_roots",
     "_validate",
     "_values",
+    "_stirling",
     "posteriors",
     "divergences",
     "sensitivity",

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbayes._stirling import stirling_remainder
 from dpbayes.divergences import (
     affinity_exponent,
     affinity_of_counts,
     distance_from_log_affinity,
-    stirling_remainder,
 )
 
 _CLOSE = 0.25  # of d/m; beyond it differences of logarithms keep all but two digits

@@ -22,9 +22,9 @@ from scipy.special import betainc, betaln, gammaln, logsumexp
 
 from dpbayes import _validate as check
 from dpbayes._roots import root
+from dpbayes._stirling import stirling_series
 from dpbayes._validate import Floats, Whole
 from dpbayes._values import ByValue
-from dpbayes.divergences import stirling_series
 from dpbayes.mechanisms.capabilities import LogLikelihoodAt, LogLikelihoods, own
 from dpbayes.mechanisms.protocol import Mechanism
 from dpbayes.posteriors import compositions, floats_around, number_of_candidates
