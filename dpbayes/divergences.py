@@ -57,6 +57,8 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     KL compares coins with chances (1 + u)/2. Both terms are at most 0.
     """
     d, change = 0.5 * np.abs(step), step.sum(axis=-1)
+    # 1. Small parameters climb by 16, where Stirling's series is right; what that
+    # changes of psi is added first.
     small = np.minimum(a, b) < SERIES_FROM
     climbs = np.zeros(a.shape)
     climbs[small] = climbed(
@@ -65,12 +67,16 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     up = np.where(small, float(SERIES_FROM), 0.0)
     total_a, total_b, steps = a.sum(axis=-1), b.sum(axis=-1), up.sum(axis=-1)
     result, total_d = climbs.sum(axis=-1), 0.5 * np.abs(change)
-    for i in range(int(steps.max())):  # the totals climb by as much
+    # The totals climb by as many steps as their categories do together, so that they
+    # stay the sums of the parameters; psi of the totals is subtracted in ln BC.
+    for i in range(int(steps.max())):
         some = i < steps
         low = np.minimum(total_a, total_b)[some] + i
         middle = total_a[some] + i + 0.5 * change[some]
         result[some] -= 0.5 * log_share(middle, total_d[some], low)
     a, b, total_a, total_b = a + up, b + up, total_a + steps, total_b + steps
+    # 2. The terms m_i KL(u_i | U), with u_i - U = lean_i / (m_i (A + B)) for totals A,
+    # B: `_leanings` has the numerators, which cancel where parameters are proportional.
     # Everything is divided by a power of two, exactly, so that no product overflows.
     unit = np.ldexp(1.0, -1 - np.frexp(np.maximum(total_a, total_b))[1])
     # A step beyond the smaller end was rounded (Sterbenz); d_i a_j - a_i d_j = b_i a_j
@@ -78,6 +84,8 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
     far = (np.abs(step) > np.minimum(a, b)).any(axis=-1, keepdims=True)
     m = a + 0.5 * step
     lean = _leanings(a * unit[:, None], np.where(far, b, step) * unit[:, None])
+    # KL(u | U) is the mean of `_entropy` at the relative changes +-(u - U) / (1 +- U)
+    # of both chances (1 +- U) / 2; 1 + U = 2B / (A + B) and 1 - U = 2A / (A + B).
     shares = [total * unit for total in (total_b, total_a)]
     both = (shares[0] + shares[1])[:, None]
     for share, sign in zip(shares, (1.0, -1.0), strict=True):
@@ -85,6 +93,7 @@ def between_totals(a: Floats, b: Floats, step: Floats) -> Floats:
         with np.errstate(over="ignore"):  # infinitely far apart in logarithms
             away = _entropy(sign * lean / (2.0 * (m * unit[:, None])) / part)
             result -= (m * (part / both) * away).sum(axis=-1)
+    # 3. The quarter of the logarithms, and 4. what Stirling's series leaves over.
     lows = np.minimum(a, b), np.minimum(total_a, total_b)
     middle = total_a + 0.5 * change
     result += 0.25 * (

@@ -65,6 +65,7 @@ class Tilted:
         theta, low, high = 0.0, -np.inf, np.inf
         steps = self.steps.astype(np.float64)
         while True:
+            # Peaks are taken out first, so that the largest entry of a row is 1.
             logs = self.logs + theta * steps
             peaks = logs.max(axis=1)
             p = np.exp(logs - peaks[:, None])
@@ -85,7 +86,7 @@ class Tilted:
                 max(variance, 0.1)
             )  # the logarithm of a mass bends within it
             theta += float(np.clip(step, -bound, bound))
-            if not low < theta < high:
+            if not low < theta < high:  # Newton left the bracket: halve it
                 theta = 0.5 * (low + high)
 
     @property

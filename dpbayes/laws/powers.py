@@ -142,16 +142,22 @@ def _saddles(rate: float, gap: float, top: float, ratio: float) -> Floats:
     relative standard deviation of 1 / sqrt(rate sqrt c); by Poisson's formula half of
     it is fine enough.
     """
+    # 1. The least power that counts at all, from the largest c that is fitted.
     farthest, nearest = distance(np.array([top, gap])).tolist()
     # The centre of the mixture at `top`, less eight standard deviations.
     low = 0.5 * rate * np.exp(-top) / farthest
     low *= max(0.0, 1.0 - 8.0 / np.sqrt(rate * farthest))
+    # 2. Whole powers, which the mixture lies on while they are few: the weight is a
+    # function of z = e^-c with a power series in z.
     some = np.arange(_WHOLE)
     # z^ratio adds its own whole powers, and their sums with whole numbers
     if ratio != 1.0:
         both = np.add.outer(some, ratio * some).ravel()
         some = np.union1d(_geometric(min(ratio, 1.0) * some[1:], _WHOLE), both)
     powers: list[float] = some[some < _WHOLE].tolist() if low < _WHOLE else []
+    # 3. From there steps of half the width of the mixture, at the c whose mixture is
+    # centred near s: s = rate / (2 sqrt c) for small c, as s = (rate / 2) e^(-c/2) /
+    # sqrt(1 - e^-c) is, which can be solved for c.
     # Powers beyond would add 1e-9 of the weight at the gap, from sums that rounding has
     # emptied.
     last = (rate * nearest + 0.5 * DEPTH) / gap
@@ -186,11 +192,14 @@ def _fit(
     from scipy.optimize import nnls  # a quarter of the package's start-up otherwise
 
     top, rows = max(top, 2.0 * gap), max(rows, 3 * size)
+    # Geometric, so that each octave of c has as many points: gap and top are many
+    # apart.
     c = np.geomspace(gap, top, rows)
     fine = np.geomspace(gap, top, _FINER * rows + 1)
+    # Divided by the scale, least squares weigh relative errors.
     basis = columns(c) / scale(c)[:, None]
     checked = columns(fine) / scale(fine)[:, None]
-    peaks = np.maximum(basis.max(axis=0), 1e-300)
+    peaks = np.maximum(basis.max(axis=0), 1e-300)  # a column of zeros stays one
     weights, errors = [], []
     for target in targets:
         wanted = target(c) / scale(c)

@@ -59,11 +59,15 @@ class LatticeNoise:
         """
         rows = []
         for c in centres.tolist():
+            # w(u - c) e^(epsilon (u - c) / 2) is e^(epsilon (u - c)) up to c and 1 from
+            # there: the tilt cancels the fall. Entries below e^-745 are no floats, and
+            # 0.
             row = np.ones(total + 1)
             if c > 0:
                 rise = self._rise[-c:]
                 row[: c - rise.size], row[c - rise.size : c] = 0.0, rise
             rows.append(row)
+        # The tilts of all factors together are e^(epsilon (total - sum c) / 2).
         return float(-0.5 * self.epsilon * (total - centres.sum())), rows
 
     def levels(self) -> int:
