@@ -105,10 +105,9 @@ class Plan(Declared):
         if {"name", "epsilon"} & self.options.keys():
             raise wrong("options", "a table without name and epsilon", self.options)
         values = given if isinstance(given, list) else [given] * cells
-        if len(values) != cells or not all(0 < value <= 1e9 for value in values):
-            raise wrong(
-                "prior", f"one number, or {cells}, above 0 and at most 1e9", given
-            )
+        # below, the shares of 0 and 1 alone would be left of a reading
+        if len(values) != cells or not all(1e-9 <= value <= 1e9 for value in values):
+            raise wrong("prior", f"one number, or {cells}, from 1e-9 to 1e9", given)
         self._check_missing()
         self.rules.check(self.attributes)
         if "correlation" in self.file.settings and self.unit.keep == 1:

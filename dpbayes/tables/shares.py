@@ -11,6 +11,7 @@ size allows. For a census, which holds everybody, only the first has a meaning.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -89,7 +90,8 @@ class ShareReading(Shown):
         # Cantelli: it is within so many standard deviations of the mean
         a, b = self._parameters
         mean = self.mean
-        variances = a * b / ((a + b) ** 2 * (a + b + 1.0)) + (a / (a + b) - mean) ** 2
+        means = a / (a + b)  # no square of a + b, which may be tiny
+        variances = means * (b / (a + b)) / (a + b + 1.0) + (means - mean) ** 2
         deviation = float(self.weights @ variances) ** 0.5
         odds = chance / (1.0 - chance)
         low = max(mean - deviation * odds**-0.5 - 1e-9, 0.0)
@@ -306,8 +308,9 @@ class Shares(Shown):
     ) -> tuple[Whole, Whole, Floats]:
         """Return pairs of count and total, and their probabilities."""
         outside = frozenset(range(self.k)) - inside - rest
+        lean = self._lean(inside | rest, sum(prior)) if prior != UNIFORM else 0.0
         part, other = (
-            _times(self._likely(cells), alpha)
+            _times(self._likely(cells), alpha, lean)
             for cells, alpha in zip((inside, rest), prior, strict=True)
         )
         if self.n is not None and not outside:
@@ -319,7 +322,7 @@ class Shares(Shown):
                 )
             return part.values, np.full(weights.size, self.n), weights / weights.sum()
         whole = part + other
-        beforehand = -log_prior_factor(sum(prior), whole.values)
+        beforehand = lean * whole.values - log_prior_factor(sum(prior), whole.values)
         weights = whole.weights * np.exp(beforehand - beforehand.max())
         if self.n is not None:
             weights = weights * self._likely(outside).at(self.n - whole.values)
@@ -332,6 +335,17 @@ class Shares(Shown):
             totals.append(np.full(values.size, total))
             masses.append(mass * shares)
         return np.concatenate(counts), np.concatenate(totals), np.concatenate(masses)
+
+    def _lean(self, group: frozenset[int], alpha: float) -> float:
+        """Return ln((alpha + t) / (t + 1)), by how much a prior with this sum prefers
+        one record more where a group has about t.
+
+        Given their total a preference of both parts alike says nothing. A strong prior
+        has so much of it that without this it would decide which weights are small.
+        """
+        whole = len(group) == self.k and self.n is not None
+        total = float(self.n or 0) if whole else self._likely(group).mean
+        return math.log(alpha + total) - math.log1p(total)
 
     def _from_list(
         self, inside: frozenset[int], group: frozenset[int]
@@ -370,12 +384,13 @@ def _within(noise: Weighted, drawn: int, most: float) -> Weighted:
     return Weighted(low, likely.weights[low - first : int(high) - first + 1])
 
 
-def _times(likely: Weighted, alpha: float) -> Weighted:
-    """Return a law times the prior's factor of one count."""
-    if alpha == 1.0:
+def _times(likely: Weighted, alpha: float, lean: float) -> Weighted:
+    """Return a law times the prior's factor of one count, divided by e^lean a count."""
+    if alpha == 1.0 and lean == 0.0:
         return likely
     with np.errstate(divide="ignore"):
         logs = np.log(likely.weights) + log_prior_factor(alpha, likely.values)
+    logs -= lean * likely.values
     return Weighted.of_logs(likely.start, logs)
 
 

@@ -6,12 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import betainc
+from scipy.special import betainc, gammaln
 from scipy.stats import beta, betabinom
 
 import dpbayes as dp
 from dpbayes.mechanisms.geometric import IndependentNoise
 from dpbayes.tables.count_noise import count_noise_of
+from dpbayes.tables.drawn import Release
 from dpbayes.tables.shares import Shares
 
 
@@ -235,3 +236,37 @@ def test_ends_of_intervals_leave_out_what_they_say(drawn, n, epsilon):
         assert few.weights.sum() == pytest.approx(1.0)
         thin, all_ = (np.diff(one.interval())[0] for one in (few, reading))
         assert thin == pytest.approx(all_, rel=2e-3)
+
+
+@pytest.mark.parametrize("strength", [1e-9, 1e-3, 30.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("secret", [False, True])
+def test_a_strong_or_a_weak_prior_is_read_as_by_listing_all_counts(strength, secret):
+    """Left out as small were counts that only the prior's sum made small."""
+    alpha, n = strength * np.array([1.0, 2.0, 3.0]), 44
+    made = IndependentNoise(0.5) if secret else dp.mechanism("lattice", 0.5)
+    noisy = np.array([4, 15, 25])
+    released = Release(made, alpha, n, noisy, noisy, prior_stated=True)
+    x = np.stack(np.meshgrid(*[np.arange(90)] * 2, indexing="ij"), -1).reshape(-1, 2)
+    noise = count_noise_of(made, 3)
+    parts = [noise.factor(frozenset(cells)) for cells in ({0}, {1, 2})]
+    logs = np.zeros(len(x))
+    with np.errstate(divide="ignore"):
+        for part, drawn, values, a in zip(
+            parts, (4, 40), x.T, (alpha[0], alpha[1:].sum()), strict=True
+        ):
+            logs += np.log(part.at(drawn - values))
+            logs += gammaln(values + a) - gammaln(a) - gammaln(values + 1.0)
+    total = x.sum(axis=1)
+    if secret:  # equal chances of every total
+        whole = alpha.sum()
+        logs -= gammaln(total + whole) - gammaln(whole) - gammaln(total + 1.0)
+    else:
+        logs[total != n] = -np.inf
+    weights = np.exp(logs - logs.max())
+    mean = weights @ ((alpha[0] + x[:, 0]) / (alpha.sum() + total)) / weights.sum()
+    count = weights @ x[:, 0] / weights.sum()
+    read = released.shares().read([0])
+    np.testing.assert_allclose(read.mean, mean, rtol=1e-2, atol=1e-7)
+    np.testing.assert_allclose(read.weights @ read.count, count, rtol=1e-2, atol=1e-3)
+    low, high = read.interval()
+    assert 0.0 <= low <= high <= 1.0
