@@ -171,6 +171,9 @@ def _by_pairs(worst: Callable[[float], tuple[float, Excess]], start: float) -> f
 def _worst(
     rows_at: RowsAt, excess: Callable[..., float], c: float
 ) -> tuple[float, Excess]:
+    """Return the largest excess of all pairs at c, and that pair's excess as a function
+    of c.
+    """
     value, i, j = max((excess(p, q), i, j) for i, j, p, q in pairs(rows_at(c)))
 
     def of_pair(c: float) -> float:
@@ -186,6 +189,11 @@ def _excess(
     log_p: Floats,
     log_q: Floats,
 ) -> float:
+    """Return by how much a pair of laws exceeds the target, positive if it does.
+
+    ln(loss / target) for delta = 0, which is closer to a straight line in ln c than the
+    loss is, else the actual delta less the one allowed.
+    """
     if failure == 0.0:
         largest = float(np.abs(loss(log_p, log_q)).max())
         return math.log(largest / target) if largest > 0.0 else -math.inf
@@ -240,7 +248,10 @@ def _largest(excess: Excess, start: float) -> float:
 
 
 def _below(excess: Excess, start: float) -> float:
-    # c with excess(c) <= 0 < excess(2c).
+    """Return c with excess(c) <= 0 < excess(2c), by doubling or halving from `start`.
+
+    Raises ValueError where the excess stays on one side of 0.
+    """
     c, within = start, excess(start) <= 0.0
     for _ in range(_DOUBLINGS):
         other = 2.0 * c if within else 0.5 * c

@@ -294,6 +294,12 @@ def _upper_quantile(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 def _possible(
     log_p: ArrayLike, log_q: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ln p and the losses (m,) where either law has mass, both checked to sum to
+    1.
+
+    A loss of -inf, of what only Q can give, is returned as inf: it shows that Q leaves
+    P.
+    """
     p, q = np.asarray(log_p), np.asarray(log_q)
     for name, logs in (("log_p", p), ("log_q", q)):
         if logs.dtype.kind not in "iuf" or not abs(np.exp(logs).sum() - 1.0) <= 1e-6:

@@ -358,6 +358,7 @@ def audit_corners(
 
 
 def _between(rows: Rows, i: int, j: int) -> PairAudit:
+    """Return the rows of two data sets, by their row numbers, as a pair."""
     return PairAudit(
         rows.counts[i], rows.counts[j], rows.outputs, rows.row(i), rows.row(j)
     )
@@ -380,6 +381,7 @@ def pairs(rows: Rows) -> Iterator[Pair]:
 
 
 def _curve(rows: Rows, epsilons: Floats) -> DeltaCurve:
+    """Return delta at each epsilon, the largest of all pairs in both directions."""
     best = [(0.0, 0, 1) for _ in epsilons]
     for i, j, log_p, log_q in pairs(rows):
         for at, epsilon in enumerate(epsilons.tolist()):

@@ -90,6 +90,9 @@ def audit_by_sampling(
 
 
 def _certified(p_hits: int, q_hits: int, runs: int, level: float) -> float:
+    """Return ln(p_low / q_high), a bound on a loss from two counts of hits; -inf
+    without one.
+    """
     low, _ = clopper_pearson(p_hits, runs, level)
     _, high = clopper_pearson(q_hits, runs, level)
     return float(np.log(low / high)) if low > 0.0 else -np.inf
@@ -98,6 +101,12 @@ def _certified(p_hits: int, q_hits: int, runs: int, level: float) -> float:
 def _best_event(
     p: NDArray[np.int64], q: NDArray[np.int64], runs: int, level: float
 ) -> tuple[float, NDArray[np.int64]]:
+    """Return the best certified bound of all events "the first m outputs", and its
+    outputs.
+
+    Outputs are ranked by their ratio of frequencies, one hit more for each so that no
+    ratio is 0/0: by Neyman and Pearson the best events are of this form.
+    """
     order = np.argsort(-(p + 1.0) / (q + 1.0), kind="stable")
     p_hits, q_hits = np.cumsum(p[order]), np.cumsum(q[order])
     values = [

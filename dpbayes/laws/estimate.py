@@ -235,6 +235,9 @@ def drawn_mean(law: Drawable, metric: Yardstick, order: int = 1) -> Estimate:
 
 
 def _drawn_distances(law: Drawable, metric: Yardstick) -> Floats:
+    """Return the distances of `DRAWS` releases, the same draws each time, shape
+    (DRAWS,).
+    """
     rng = np.random.default_rng(SEED)
     blocks = [
         distances_of(law, law.rvs(BLOCK, rng), metric) for _ in range(DRAWS // BLOCK)

@@ -124,7 +124,10 @@ def _wide_difference(
 
 
 def _power(one: Floats, times: int) -> Floats:
-    # Both are symmetric, and stay so without the zeros at their ends.
+    """Return the `times`-fold convolution of a symmetric law with itself, by squaring.
+
+    Both factors stay symmetric without the zeros at their ends, so the middle stays 0.
+    """
     result, square = np.ones(1), one
     while times:
         if times % 2:

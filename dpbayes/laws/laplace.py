@@ -139,7 +139,9 @@ class ProductLaw(ByValue, Unlisted):
         return logs, psi, first, np.append(copies, 1)
 
     def _moment(self, power: float) -> float:
-        # E[BC^power; sum at most n]; the power inf asks for the truth.
+        """Return E[BC^power; the noisy counts sum to at most n]; inf asks for the
+        truth.
+        """
         if np.isinf(power):
             return float(self.one_probability(self.counts))
         logs, psi, first, copies = self._factors

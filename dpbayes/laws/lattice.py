@@ -150,6 +150,9 @@ def seconds_of_all(n: int, noise: SumZeroNoise, projection: str) -> float:
 def _all(
     prior: Floats, counts: Whole, noise: SumZeroNoise, projection: str, depth: int
 ) -> FiniteLaw:
+    """Return the law with all histograms listed, and on each all the noise that lands
+    there.
+    """
     n = int(counts.sum())
     outputs = compositions(n, counts.size)
     logs, landing = (
@@ -189,7 +192,9 @@ class SumZeroLaw(ByValue, Unlisted):
         return {}
 
     def _moment(self, power: float) -> float:
-        # E[BC^power; no noisy count is negative]; the power inf asks for the truth.
+        """Return E[BC^power; no noisy count is negative]; the power inf asks for the
+        truth.
+        """
         if power not in self._found:
             log = 0.0 if np.isinf(power) else self._product.tilted(power).log_at_zero()
             self._found[power] = float(np.exp(log - self.noise.log_normaliser))

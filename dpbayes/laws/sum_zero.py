@@ -82,6 +82,9 @@ class LatticeNoise:
         return np.asarray(np.exp(rates))
 
     def _log_shares(self, epsilon: float) -> Floats:
+        """Return ln of C(k-1, j)^2 e^(-epsilon j) for j = 0 … k - 1, see the module;
+        shape (k,).
+        """
         j = np.arange(float(self.k))
         return np.asarray(
             2.0 * (gammaln(self.k) - gammaln(j + 1) - gammaln(self.k - j)) - epsilon * j
@@ -165,6 +168,13 @@ class LatticeNoise:
 
 @lru_cache(maxsize=1)  # laws at other counts list the same noise
 def _points(k: int, size: int) -> Whole:
+    """Return all whole z (k,) with sum 0, positive entries up to `size` in sum, as
+    rows.
+
+    Category by category each vector so far branches into all values that it can still
+    take: `up` records may be added and `down` taken away. The last entry is what is
+    missing to a sum of 0.
+    """
     columns: list[Whole] = []
     up = np.full(1, size, dtype=np.int64)
     down = up.copy()
@@ -208,6 +218,11 @@ def project(noisy: Whole, how: str = "l2") -> Whole:
 
 
 def _drain_largest(noisy: Whole) -> Whole:
+    """Return the "l1" projection of rows (N, k) of which some entry is negative.
+
+    What the negative entries lack is taken from the entries in decreasing order, each
+    up to all it has, the earlier of equal ones first.
+    """
     order = np.argsort(-noisy, axis=1, kind="stable")
     ranked = np.take_along_axis(np.maximum(noisy, 0), order, axis=1)
     excess = np.maximum(-noisy, 0).sum(axis=1, keepdims=True)
@@ -219,6 +234,9 @@ def _drain_largest(noisy: Whole) -> Whole:
 
 
 def _level(noisy: Whole) -> Whole:
+    """Return the "l2" projection of rows (N, k), column by column, for many rows at
+    once.
+    """
     columns = list(noisy.T)
     ranked = np.sort(noisy, axis=1)[:, ::-1].T
     # With the s largest entries kept, everyone pays (their sum - total) / s; the right

@@ -115,6 +115,11 @@ def smooth(
 
 
 def _locals(distances: _Distances, x: Whole, alpha: Floats) -> list[Any]:
+    """Return the distances to all neighbours of x, one ball for each move of a record.
+
+    A record leaves a category that holds one and enters another, so that the smaller
+    parameters of the two are alpha_i + x_i - 1 and alpha_j + x_j.
+    """
     cells = [(float(a), int(c)) for a, c in zip(alpha, x, strict=True)]
     return [
         distances.between((source[0], source[1] - 1), target)
@@ -134,12 +139,20 @@ class _Distances:
         self._steps: dict[tuple[float, int], Any] = {}
 
     def between(self, left: tuple[float, int], entered: tuple[float, int]) -> Any:
-        # sqrt(1 - exp(phi(a) + phi(b))) with a and b the smaller parameter of each
-        # category.
+        """Return sqrt(1 - exp(phi(a) + phi(b))) of two categories, each a prior and a
+        count.
+
+        a = prior + count is the smaller parameter of the category that a record leaves,
+        b that of the one it enters.
+        """
         return (-(self._step(left) + self._step(entered)).expm1()).sqrt()
 
     def _step(self, cell: tuple[float, int]) -> Any:
-        # phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
+        """Return phi(a) = lnGamma(a + 1/2) - lnGamma(a) - ln(a)/2, a = prior + count.
+
+        Prior and count are added as balls: a float of their sum would lose a tiny
+        prior.
+        """
         found = self._steps.get(cell)
         if found is None:
             a = self._library.arb(cell[0]) + cell[1]
@@ -149,6 +162,7 @@ class _Distances:
 
 
 def _largest(values: list[Any]) -> Any:
+    """Return a ball that holds the largest of the numbers in the balls."""
     best = values[0]
     for value in values[1:]:
         best = best.max(value)
@@ -156,6 +170,12 @@ def _largest(values: list[Any]) -> Any:
 
 
 def _narrowed(value: Any) -> Enclosed:
+    """Return `value` as fractions, computed with ever more bits until it is narrow
+    enough.
+
+    `value(library)` is evaluated at 256 bits, then 512 and so on, until the ball is
+    finite, positive, and known to a relative 2^-100.
+    """
     library = flint()
     precision = 2 * FIRST_PRECISION
     while True:
@@ -169,6 +189,7 @@ def _narrowed(value: Any) -> Enclosed:
 
 
 def _fraction(point: Any) -> Fraction:
+    """Return an end of a ball, mantissa times a power of two, as an exact fraction."""
     mantissa, exponent = point.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
@@ -190,6 +211,10 @@ def affinity_tables(library: Any, counts: Whole, prior: Floats) -> list[Balls]:
 
 @lru_cache(maxsize=64)
 def _log_gammas(library: Any, prior: float, n: int, precision: int) -> Balls:
-    # lnGamma(prior + j/2) for j = 0 … 2n: all that psi needs.
+    """Return lnGamma(prior + j/2) for j = 0 … 2n as balls: all that psi needs.
+
+    `precision` is that of the library as it is called; it tells entries of the cache
+    apart.
+    """
     half = library.arb(1) / 2
     return [(library.arb(prior) + j * half).lgamma() for j in range(2 * n + 1)]
