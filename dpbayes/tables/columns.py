@@ -101,7 +101,7 @@ class Columns:
                 heads = {
                     s: next(csv.reader([head.decode()], delimiter=s), []) for s in signs
                 }
-                best = max(heads, key=lambda s: len({*self.names} & {*heads[s]}))
+                best = max(heads, key=lambda s: self._found(heads[s]))
                 text = map(bytes.decode, chain([head], self._hashed(stream)))
                 reader = csv.reader(text, delimiter=best, strict=True)
                 there = next(reader)
@@ -141,6 +141,14 @@ class Columns:
                     " old programs; save it with line feeds at the ends of lines"
                 )
         raise TableError(f"table {self.table}: line {line + _lines(rows)} {why}")
+
+    def _found(self, there: Sequence[str]) -> tuple[int, int, int]:
+        """Return how many columns are there, how many but for capitals and spaces, and
+        how many names there are: the message of a wrong name is about them.
+        """
+        exact = {*self.names} & {*there}
+        near = set(map(_alike, self.names)) & set(map(_alike, there))
+        return len(exact), len(near), len(there)
 
     def _hashed(self, stream: Any) -> Iterator[bytes]:
         for line in stream:
@@ -256,8 +264,7 @@ class Columns:
         if name in there:
             told = f"has {there.count(name)} columns {name!r}; rename all but one"
             raise TableError(f"table {self.table} {told}")
-        wanted = name.strip().casefold()
-        near = any(one.strip().casefold() == wanted for one in there)
+        near = any(_alike(one) == _alike(name) for one in there)
         hint = ", only one that differs from it by capitals or spaces" if near else ""
         listed = (
             f": {', '.join(map(repr, there))}"
@@ -266,6 +273,11 @@ class Columns:
         )
         has = f"it has {counted(len(there), 'column')}{listed}"
         raise TableError(f"table {self.table} has no column {name!r}{hint}; {has}")
+
+
+def _alike(name: str) -> str:
+    """Return a name without what is easily written otherwise."""
+    return name.strip().casefold()
 
 
 def has_break(text: str) -> bool:

@@ -314,6 +314,12 @@ BAD_TABLES: tuple[tuple[str, bytes, str], ...] = (
         b"SECRET-CONTENT,good\n2,fair\n",
         "has no column 'health'; it has 2 columns",
     ),
+    (
+        "semicolons.csv",
+        b"id;Health;age\n1;good;3\n",
+        "only one that differs from it by capitals or spaces; it has 3 columns",
+    ),
+    ("other.csv", b"id;sex;age\n1;good;3\n", "no column 'health'; it has 3 columns"),
     ("title.csv", b"People of SECRET-CONTENT\n\n" + TWO, "has no column 'health'"),
     ("empty.csv", b"", "has no first line"),
     ("head.csv", b"id,health\n", "holds no record that the plan counts"),
