@@ -360,8 +360,11 @@ def _bound(noise: tuple[float, Floats, float], x: Floats, alpha: Floats) -> floa
 
 
 def count_noise(epsilon: float, k: int) -> tuple[float, Floats, float]:
-    """Return E Z_i^2, P(Z_i < -m) for m = 0 … M-1, and P(Z = 0), of lattice noise on k
-    counts.
+    """Return E Z_i^2, P(Z_i < -m) for m = 0 … M - 1, and P(Z = 0), of lattice noise.
+
+    The noise is that on k counts at this epsilon; every count has the same, and M - 1
+    is the reach of the table. Raises ValueError for an epsilon whose noise reaches too
+    far.
     """
     # P(Z_1 = z) is proportional to q^|z| times the (k-1)-fold convolution of q^|.| at
     # z, whose transform is a power of (1 - q)^2 / (1 - 2 q cos t + q^2) up to a

@@ -55,7 +55,12 @@ class LossPair(ByValue):
             )
 
     def delta(self, epsilon: float) -> float:
-        """Return the sum of (p - e^epsilon q)_+ in [0, 1]; `epsilon` of either sign."""
+        """Return the sum of (p - e^epsilon q)_+ in [0, 1]; `epsilon` of either sign.
+
+        The least delta with P(S) <= e^epsilon Q(S) + delta for every set S. Negative
+        values are asked for where the two change places: delta of (Q, P) at epsilon
+        follows from that of (P, Q) at -epsilon.
+        """
         return hockey_stick(self.log_p, self.log_q, _validate.real("epsilon", epsilon))
 
     def largest_loss(self) -> float:

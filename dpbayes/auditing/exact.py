@@ -101,7 +101,9 @@ class PairAudit(ByValue):
 
     @property
     def epsilon(self) -> Estimate:
-        """The largest |ln p - ln q|: the least epsilon that holds for this pair."""
+        """The largest |ln p - ln q|: the least epsilon that holds for this pair, or
+        inf.
+        """
         error = rounding_of(deepest(self.log_p), deepest(self.log_q))
         return _rounded(float(np.max(np.abs(self.losses))), error)
 
@@ -133,7 +135,7 @@ class PairAudit(ByValue):
 def checked_pair(
     mechanism: Mechanism, counts: ArrayLike, neighbour: ArrayLike, prior: ArrayLike
 ) -> tuple[Whole, Whole, Floats]:
-    """Return two neighbouring data sets and the prior, checked."""
+    """Return two neighbouring data sets (k,) and the prior (k,), checked."""
     _validate.same_labels(counts=counts, neighbour=neighbour, prior=prior)
     x, alpha = _validate.counts_and_prior(counts, prior)
     other = _validate.counts("neighbour", neighbour, x.size)

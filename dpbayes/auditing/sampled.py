@@ -21,6 +21,8 @@ class SampledAudit(ByValue):
 
     `event` (m, k) are the outputs chosen on the first half of the samples; `hits`
     counts them in the second half, out of `runs` for each of the two data sets.
+    `epsilon` is 0 where the samples tell nothing; the actual one of the mechanism may
+    be far above it.
     """
 
     epsilon: float

@@ -180,6 +180,9 @@ class ExponentialMechanism(Nominal):
     def rates(self, n: int, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda of every data set of n records, in lexicographic order, shape
         (N,).
+
+        N = C(n + k - 1, k - 1). At k = 2 all are found at once, in O(n), from
+        `Rule.profile`.
         """
         rule = self._rule(n, prior.size)
         if rule is None or prior.size > 2:

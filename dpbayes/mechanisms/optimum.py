@@ -123,6 +123,10 @@ class OptimalMechanism(Nominal):
     ) -> Drawn:
         """Return an output twice, drawn in proportion to the floats of the matrix as
         they are.
+
+        The floats are taken as exact fractions: no rounding comes after the check of
+        `table`, whose margin covers that the sums of two rows differ from 1 in their
+        last digit.
         """
         n = int(counts.sum())
         row = [
