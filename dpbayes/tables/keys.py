@@ -233,6 +233,11 @@ def connected(path: Path, new: bool = False) -> Iterator[sqlite3.Connection]:
                 f"account {path} is in use by another program, which has held it for"
                 f" {WAIT:g} seconds; nothing was changed. Try again when it is done"
             ) from error
+        if code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+            raise AccountError(
+                f"account {path} is not there any more: put the file back; nothing is"
+                " paid without it"
+            ) from error
         if code in _DENIED:
             raise _denied(path) from error
         if isinstance(error, sqlite3.OperationalError) and code not in _DAMAGED:

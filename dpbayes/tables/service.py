@@ -229,7 +229,7 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
     if error.status_code in (404, 405):
         told = (
             "path must be POST /ask, POST /price or GET /balance, got"
-            f" {request.url.path!r}"
+            f" {f'{request.method} {request.url.path}'!r}"
         )
     headers = {"WWW-Authenticate": "Bearer"} if error.status_code == 401 else None
     return JSONResponse({"error": told}, error.status_code, headers)

@@ -211,6 +211,15 @@ def test_an_account_that_may_not_be_written_is_not_damaged(account, monkeypatch,
     assert "new one" not in str(told.value)
 
 
+def test_an_account_that_is_taken_away_meanwhile_is_missed(account):
+    moved = account.path.rename(account.path.with_name("elsewhere"))
+    with pytest.raises(AccountError, match="is not there any more: put the file back"):
+        _ = account.balance
+    assert not account.path.exists()
+    moved.rename(account.path)
+    assert account.balance == 3
+
+
 def test_a_folder_of_keys_that_others_can_write_is_refused_with_its_mode(account):
     folder = keys.keys_folder()
     for mode in (0o777, 0o722, 0o770):
