@@ -255,7 +255,7 @@ def test_a_drawing_takes_the_colours_of_the_page() -> None:
     )
     shown = inlined(svg, "d0-", 'a "line"')
     assert 'aria-label="a &quot;line&quot;"' in shown
-    assert 'id="d0-a" d="M 10.123456 0" style="fill: currentColor"' in shown
+    assert 'id="d0-a" d="M 10.123 0" style="fill: currentColor"' in shown  # of 96
     assert 'href="#d0-a"' in shown
     assert "url(#d0-p1)" in shown
     assert "scale(0.11 -0.11)" in shown
@@ -264,6 +264,25 @@ def test_a_drawing_takes_the_colours_of_the_page() -> None:
     assert "<title>" not in shown  # it would pop up under the mouse
     assert themed("#ffffff") == "var(--pst-color-background,#fff)"
     assert themed("#808080").startswith("color-mix(in srgb,currentColor 50%")
+
+
+def test_marks_of_one_look_share_it_and_their_frame() -> None:
+    mark = (
+        '<g clip-path="url(#p1)"><use xlink:href="#a" x="{}" y="3.5" style="fill:'
+        ' #1B6CA8"/></g>'
+    )
+    marks = "".join(map(mark.format, (1.25, 2, 4.0625)))
+    text = '<g id="text_1"><use xlink:href="#b"/></g>'
+    shown = inlined(
+        '<svg width="96pt" viewBox="0 0 96 60"><g id="figure_1">'
+        f"{marks}{text}{mark.format(7)}</g></svg>", "d0-", ""
+    )  # fmt: skip
+    assert shown.count("clip-path") == 2
+    assert shown.count("#1b6ca8") == 2
+    assert [one in shown for one in ('x="1.25"', 'x="2"', 'x="4.062"', 'x="7"')] == [
+        True
+    ] * 4
+    assert shown.count("<g") == shown.count("</g>")
 
 
 CLAIM: dict[str, Any] = {
