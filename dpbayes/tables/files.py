@@ -118,6 +118,15 @@ def _beside(value: Any, info: Any) -> Path:
     return Path(info.data["file"].path.parent / value)
 
 
+def _record(value: Any) -> str:
+    if value != "record":
+        raise ValueError(
+            '"record"; where a person is protected write person = "id", the column'
+            " that names people, in its place"
+        )
+    return "record"
+
+
 _ATTRIBUTE = {"name", "edges", "values", "whole"}
 
 
@@ -194,6 +203,8 @@ class Settings(BaseModel):
             file = File(place, text, tomllib.loads(text))
         except (OSError, ValueError, RecursionError) as error:  # no file, UTF-8 or TOML
             why = getattr(error, "strerror", None) or error
+            if "Invalid value" in str(why):
+                why = f"{why}; texts stand in quotation marks"
             raise PlanError(f"{cls.kind} {place} cannot be read: {why}") from error
         known = [
             f.alias or name for name, f in cls.model_fields.items() if name != "file"
@@ -244,7 +255,7 @@ def _named(file: File, key: str, below: list[str]) -> str:
 class Declared(Settings):
     """The keys that say who is protected."""
 
-    record: Literal["record"] | None = Field(None, alias="unit")
+    record: Annotated[str, PlainValidator(_record)] | None = Field(None, alias="unit")
     person: Text | None = None
     keep: Annotated[int, Field(ge=1, le=MOST_KEPT)] = 1
 

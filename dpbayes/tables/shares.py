@@ -230,7 +230,7 @@ class Shares(Shown):
         inside, group = places
         if not inside < group or not inside:
             raise ValueError(
-                "part must have some of the categories of whole, not all, got"
+                "part must be some of the categories of whole and not all of them, got"
                 f" {sorted(inside)} of {sorted(group)}"
             )
         return self._read(inside, group)

@@ -55,7 +55,7 @@ def extremes():
     cases = []
     for i in range(100):
         categories = [["a", "b"], ["a", "b", "c"], MANY][i % 3]
-        prior = [1e-300, 1e-9, 1, 1e9, 0.5][i % 5]
+        prior = [1e-9, 1e-3, 1, 1e9, 0.5][i % 5]
         epsilon = ["1e-6", "0.001", "0.5", "20", "1e5"][(i // 5) % 5]
         secret = i % 4 == 3
         mechanism = (

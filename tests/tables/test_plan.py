@@ -220,3 +220,16 @@ MISTAKES = [
 def test_mistakes_are_named(tmp_path, key, line, message):
     with pytest.raises(PlanError, match=message):
         planned(tmp_path, changed(key, line))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('unit = "record"', 'unit = "person"', 'unit must be "record"; where a person'),
+        ('"0.5"', "half", "cannot be read: Invalid value .*; texts stand in quotation"),
+        ('unit = "record"', 'unit = "record"\nprior = 1e-300', "from 1e-9 to 1e9"),
+    ],
+)
+def test_a_likely_slip_is_told_with_what_to_write(tmp_path, old, new, told):
+    with pytest.raises(PlanError, match=told):
+        planned(tmp_path, PLAN.replace(old, new))

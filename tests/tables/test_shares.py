@@ -204,7 +204,7 @@ def test_bad_input():
         Shares(lattice, np.array([1, 2, 0]), 3, 3, design_effect=0.5)
     shares = Shares(lattice, np.array([1, 2, 0]), 3, 3)
     for part, whole in (([], None), ([0, 1, 2], None), ([0], [1, 2]), ([0], [0])):
-        with pytest.raises(ValueError, match="part must have some of the categories"):
+        with pytest.raises(ValueError, match="part must be some of the categories"):
             shares.read(part, whole)
     with pytest.raises(ValueError, match="noisy must be within reach"):
         Shares(lattice, np.array([-400, 402, 1]), 3, 3).intervals()
