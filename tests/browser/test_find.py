@@ -30,7 +30,7 @@ def from_disk(address: str, chromium: Browser) -> Iterator[Page]:
     page.close()
 
 
-def asked(page: Page, **given: float) -> dict[str, str]:
+def asked(page: Page, **given: float | str) -> dict[str, str]:
     """Return what the calculator answers."""
     for name, value in given.items():
         page.fill(f"#calculator [name={name}]", f"{value}")
@@ -45,7 +45,9 @@ def test_the_calculator_agrees_with_the_package(from_disk: Page) -> None:
     rng = np.random.default_rng(7)
     for k, n, epsilon in POINTS:
         found = asked(from_disk, k=k, n=n, epsilon=epsilon)
-        assert found["mechanism"] == "lattice"
+        assert found["mechanism"] == (
+            "geometric" if k == 2 and n <= 1000 else "lattice"
+        )
         falling = 1 / np.arange(1, k + 1)
         shapes = {
             "even": [1 / k] * k,
@@ -62,6 +64,41 @@ def test_the_calculator_agrees_with_the_package(from_disk: Page) -> None:
                 drawn = law.simulate(rng, 10_000)
                 mean, allowed = drawn.mean, 0.10 + 4 * drawn.standard_error / drawn.mean
             assert abs(float(found[shape]) / mean - 1) < allowed, (k, n, epsilon, shape)
+
+
+def test_what_the_calculator_writes_runs(from_disk: Page) -> None:
+    """Whatever way ε is written, the line of Python has exactly its share of it."""
+    from_disk.goto(f"{SITE.resolve().as_uri()}/chapters/publish.html")
+    for given, mechanism in {
+        (5, 2000, "1e-1", 3): dp.mechanism("lattice", "1/30"),
+        (5, 2000, ".3", 3): dp.mechanism("lattice", "0.1"),
+        (2, 500, "1", 4): dp.mechanism("geometric", "0.25", remap=True),
+        (2, 5000, "10", 1): dp.mechanism("lattice", "10"),
+    }.items():
+        names = ("k", "n", "epsilon", "releases")
+        asked(from_disk, **dict(zip(names, given, strict=True)))
+        text = from_disk.locator("#calculator code").inner_text()
+        made, _, rest = text.removeprefix("dp.release(").partition(", counts, ")
+        assert eval(made, {"dp": dp}) == mechanism
+        assert rest == f"[1] * {given[0]})"
+
+
+def test_the_calculator_says_records_and_percent(from_disk: Page) -> None:
+    """Nine of ten counts come out as near as it says, in units and a tenth."""
+    from_disk.goto(f"{SITE.resolve().as_uri()}/chapters/publish.html")
+    rng = np.random.default_rng(8)
+    for k, epsilon in ((5, 0.5), (30, 0.1)):
+        asked(from_disk, k=k, n=2000, epsilon=epsilon)
+        text = from_disk.locator("#calculator").inner_text()
+        within = int(text.partition("within about ")[2].partition(" ")[0])
+        law = dp.mechanism("lattice", epsilon).law(
+            dp.split(2000, [1 / k] * k), [1.0] * k
+        )
+        off = np.abs(law.rvs(4000, rng)[:, 0] - 2000 // k)
+        assert (
+            np.mean(off <= 1.1 * within + 1) >= 0.9 >= np.mean(off < 0.9 * within - 1)
+        )
+        assert "% wider than without" in text or "times as wide as without" in text
 
 
 def test_many_releases_with_a_delta_ask_for_gaussian_noise(from_disk: Page) -> None:

@@ -75,23 +75,48 @@
 
   const tables = Object.fromEntries(["even", "falling", "one", "gaussian"].map((name) => [name, read(`tab-grid-${name}`)]));
 
+  const FEW = 1000; // records, up to which a remap is worth its table of all answers
+
   function answer({ k, n, epsilon, delta, releases }) {
     const share = epsilon / releases;
     const width = delta > 0 && releases > 1 ? gaussianWidth(epsilon, delta, releases) : Infinity;
     const found = { share, width, inside: share >= tables.even.x[0] };
     // One count's noise, (k - 1)(2k - 1) / (k(k + 1)) 4/ε², beside its sampling, n/k (1 - 1/k); as in the plan.
     found.wider = Math.sqrt(1 + 4 * k * (2 * k - 1) / ((k + 1) * n * share ** 2));
+    // Nine of ten draws of one count's noise lie within 1.64 of its deviations, for every k.
+    found.records = Math.ceil((1.64 * 2 * Math.sqrt(((k - 1) * (2 * k - 1)) / (k * (k + 1)))) / share);
     for (const shape of ["even", "falling", "one"]) found[shape] = between(tables[shape], k, n, share);
     found.gaussian = width <= 500 ? between(tables.gaussian, k, n, Math.max(width, 1)) : 1;
-    found.mechanism = found.gaussian < found.even ? "discrete-gaussian" : "lattice";
+    const plain = k === 2 && n <= FEW ? "geometric" : "lattice";
+    found.mechanism = found.gaussian < found.even ? "discrete-gaussian" : plain;
     return found;
   }
 
-  /* ε / m as text that stands for exactly that number. */
+  /* A decimal number, such as "0.5", ".5" or "1e-1", as a whole number and its places. */
+  function decimal(text) {
+    const [, whole, part = "", power = "0"] = /^\+?(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text.trim());
+    const places = part.length - Number(power);
+    const digits = BigInt(`${whole}${part}`) * 10n ** BigInt(Math.max(-places, 0));
+    return [digits, Math.max(places, 0)];
+  }
+
+  /* ε / m as text that stands for exactly that number: a decimal one where there is one. */
   function exactShare(text, m) {
-    if (m === 1) return text;
-    const decimals = (text.split(".")[1] || "").length;
-    return `${BigInt(text.replace(".", ""))}/${BigInt(m) * 10n ** BigInt(decimals)}`;
+    const [digits, places] = decimal(text);
+    let [above, below] = [digits, BigInt(m) * 10n ** BigInt(places)];
+    for (let [a, b] = [above, below]; ; [a, b] = [b, a % b])
+      if (b === 0n) {
+        [above, below] = [above / a, below / a];
+        break;
+      }
+    for (let more = 0; more <= places + 8; more += 1) {
+      const scaled = above * 10n ** BigInt(more);
+      if (scaled % below === 0n) {
+        const written = String(scaled / below).padStart(more + 1, "0");
+        return more ? `${written.slice(0, -more)}.${written.slice(-more)}` : written;
+      }
+    }
+    return `${above}/${below}`;
   }
 
   const FIELDS = [
@@ -125,24 +150,30 @@
     const found = answer(given);
     Object.assign(page, { mechanism: found.mechanism, even: found.even, falling: found.falling, one: found.one, gaussian: found.gaussian, width: found.width });
     const gaussian = found.mechanism === "discrete-gaussian";
+    const remapped = found.mechanism === "geometric";
     const share = exactShare(form.elements.epsilon.value, given.releases);
-    line("p", gaussian ? "Discrete Gaussian noise, accounted for together" : `Lattice noise, ε = ${share} for each release`).className = "which-name";
+    const total = exactShare(form.elements.epsilon.value, 1);
+    line("p", gaussian ? "Discrete Gaussian noise, accounted for together" : `${remapped ? "Geometric noise with a remap" : "Lattice noise"}, ε = ${share} for each release`).className = "which-name";
     if (gaussian) {
       line("p", `Expected error of one release: about ${digits(found.gaussian)} for evenly spread data. Lattice noise with ε = ${share} each: ${found.inside ? `about ${digits(found.even)}` : "hardly better than no answer"}.`);
       line("p", "An account adds up ε and does not know this rule: keep count yourself.");
     } else if (found.inside) {
       const [least, most] = [Math.min(found.even, found.falling, found.one), Math.max(found.even, found.falling, found.one)];
-      line("p", `Expected error: about ${digits(found.even)} for evenly spread data; ${digits(found.falling)} where shares fall like 1, 1/2, 1/3, …; ${digits(found.one)} where everybody is in one category. Between ${digits(least)} and ${digits(most)} for these.`);
-      if (found.wider >= 2) line("p", "The interval of one share is about twice as wide as without noise, or wider: merge categories, raise ε or ask more people.");
+      const percent = Math.round(100 * (found.wider - 1));
+      const wider = percent < 1 ? "less than 1% wider than" : percent < 100 ? `about ${percent}% wider than` : `about ${digits(found.wider)} times as wide as`;
+      line("p", `In nine of ten releases a count comes out within about ${found.records} record${found.records === 1 ? "" : "s"} of the truth. Where shares are even, the interval of one share is ${wider} without noise.`);
+      if (remapped) line("p", "These numbers are those of lattice noise. With two categories, geometric noise with a remap has the smallest mean error over all data of all private mechanisms that release a possible count.");
+      line("p", `Expected Hellinger distance of all shares together: about ${digits(found.even)} for evenly spread data; ${digits(found.falling)} where shares fall like 1, 1/2, 1/3, …; ${digits(found.one)} where everybody is in one category. Between ${digits(least)} and ${digits(most)} for these.`);
+      if (found.wider >= 2) line("p", "The noise matters more than the number of records: merge categories, raise ε or ask more people.");
     } else {
       line("p", `ε = ${share} is below ${tables.even.x[0]}, and the release would say hardly anything: release less often${given.delta ? "" : ", or allow a δ"}.`);
     }
-    const options = gaussian ? `"discrete-gaussian", epsilon="${form.elements.epsilon.value}", delta=${given.delta}, releases=${given.releases}` : `"lattice", epsilon="${share}"`;
+    const options = gaussian ? `"discrete-gaussian", epsilon="${total}", delta=${given.delta}, releases=${given.releases}` : `"${found.mechanism}", epsilon="${share}"${remapped ? ", remap=True" : ""}`;
     line("code", `dp.release(dp.mechanism(${options}), counts, [1] * ${given.k})`, line("pre", "")).tabIndex = 0;
     if (gaussian) return;
-    const plan = `dataset = "survey"\naccount = "survey.account"\nunit = "record"\ncolumn = "answer"\ncategories = [${Array.from({ length: given.k }, (_, i) => `"answer ${i + 1}"`).join(", ")}]\nmissing = "refuse"\nmechanism = "lattice"\nepsilon = "${share}"\n`;
+    const plan = `dataset = "survey"\naccount = "survey.account"\nunit = "record"\ncolumn = "answer"\ncategories = [${Array.from({ length: given.k }, (_, i) => `"answer ${i + 1}"`).join(", ")}]\nmissing = "refuse"\nmechanism = "${found.mechanism}"\n${remapped ? "options = {remap = true}\n" : ""}epsilon = "${share}"\n`;
     const link = line("a", "Download the plan");
-    Object.assign(link, { href: `data:application/toml;charset=utf-8,${encodeURIComponent(`# ${AUTHORITY} --epsilon ${form.elements.epsilon.value}\n${plan}`)}`, download: "release.toml" });
+    Object.assign(link, { href: `data:application/toml;charset=utf-8,${encodeURIComponent(`# ${AUTHORITY} --epsilon ${total}\n${plan}`)}`, download: "release.toml" });
   }
 
   form.addEventListener("input", show);
