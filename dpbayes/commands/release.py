@@ -5,6 +5,7 @@ account.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,7 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     require_no_file_of(arguments, plan)
     template()
     try:
-        paid = release_table(arguments.table, plan, arguments.show_values)
+        paid = release_table(
+            arguments.table,
+            plan,
+            arguments.show_values,
+            check=lambda request: require_no_other_release(
+                arguments.output, plan.dataset, request
+            ),
+        )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             "stopped before the release was kept; what may have been paid is not lost,"
@@ -116,6 +124,29 @@ def require_no_file_of(arguments: argparse.Namespace, plan: Plan) -> None:
                     f"--output must be a folder without {place.name}, got"
                     f" {str(folder)!r}: the report would replace {other}"
                 )
+
+
+def require_no_other_release(output: str | None, dataset: str, request: str) -> None:
+    """Refuse a folder that holds the report of another release, which would be lost."""
+    if output is None:  # a new folder, named after the request
+        return
+    place = Path(output) / FILES[0]
+    if not place.exists():
+        return
+    try:
+        there = json.loads(place.read_bytes())
+        dataset_there, request_there = there["dataset"], there["request"]
+    except (ValueError, LookupError, TypeError):
+        held = "a file that is no release"
+    else:
+        if (dataset_there, request_there) == (dataset, request):
+            return
+        held = f"the paid request {request_there} on {dataset_there!r}"
+    raise ValueError(
+        f"--output must be a folder without another release, got {output!r}:"
+        f" {place} holds {held}, and this is the request {request}. Give another"
+        " folder; nothing has been paid"
+    )
 
 
 def write_files(folder: Path, record: Mapping[str, Any], drawn: bool = False) -> None:

@@ -8,6 +8,7 @@ sees it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -181,7 +182,10 @@ def rehearse(plan: Plan, records: int) -> None:
 
 
 def release_table(
-    table: str | Path, plan: Plan, show_values: bool = False
+    table: str | Path,
+    plan: Plan,
+    show_values: bool = False,
+    check: Callable[[str], None] | None = None,
 ) -> PaidRelease:
     r"""Return the release of a table under a plan, paid from its account and kept
      there.
@@ -189,7 +193,9 @@ def release_table(
     For all tables x, x' that differ as the plan's unit and relation say, and every set
     S of outputs, P[M(x) in S] <= e^epsilon P[M(x') in S] with the plan's epsilon. The
     same request on the same table returns the same draw and costs nothing more.
-    `show_values` prints a value that the plan does not list.
+    `show_values` prints a value that the plan does not list. `check` is called with the
+    request's name before anything is counted or paid, and ends the release with what it
+    raises.
 
     >>> import os, tempfile
     >>> from unittest.mock import patch
@@ -226,6 +232,8 @@ def release_table(
     finish = own(chosen, Finishes)
     statement = statement_of(plan)
     request = plan.request_of(mark, statement)
+    if check is not None:
+        check(request)
     kept = account.result(request, mark)
     repeated = kept is not None
     if kept is None:

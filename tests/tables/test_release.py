@@ -284,3 +284,23 @@ def test_a_report_replaces_neither_table_nor_plan_nor_account(
     assert main(given) == 2
     assert f"would replace {names[victim]}" in capsys.readouterr().err
     assert {name: Path(name).read_bytes() for name in before} == before
+
+
+def test_a_report_does_not_replace_that_of_another_release(clinic, monkeypatch, capsys):
+    """A second plan, released into the folder of the first, replaced a paid report."""
+    monkeypatch.chdir(clinic)
+    given = ["release", "people.csv", "--plan", "plan.toml", "--output", "report"]
+    assert main(given) == 0
+    before = Path("report/release.json").read_bytes()
+    planned(clinic, PLAN.replace("0.5", "0.25"))
+    assert main(given) == 2
+    said = capsys.readouterr().err
+    assert "--output must be a folder without another release, got 'report'" in said
+    assert json.loads(before)["request"] in said
+    assert Path("report/release.json").read_bytes() == before
+    assert open_account(clinic / "clinic.account").spent == Fraction(1, 2)
+    planned(clinic, PLAN + "prior = 0.5\n")  # the same draw, read anew
+    assert main(given) == 0
+    Path("report/release.json").write_text("[]")
+    assert main(given) == 2
+    assert "holds a file that is no release" in capsys.readouterr().err
