@@ -51,10 +51,10 @@ def count(
     fastest.
 
     Where the unit is a person, the first `keep` records of each are counted. Raises
-    TableError for what was not declared, with the row; `show_values` adds what stands
-    in it. Parquet needs the extra `tables`. For tables that differ by one record the
-    counts differ by one in at most one cell (a record more or less) or by one in two (a
-    record replaced).
+    TableError for what was not declared, with the row, the header not counted;
+    `show_values` adds what stands in it. Parquet needs the extra `tables`. For tables
+    that differ by one record the counts differ by one in at most one cell (a record
+    more or less) or by one in two (a record replaced).
     """
     return read(table, attributes, rules, show_values).counts
 
@@ -81,7 +81,7 @@ def read(
                 row = 1 + next(
                     i for i, one in enumerate(rows) if one[: len(texts)] == texts
                 )
-                raise TableError(f"row {above + row} {reason}")
+                raise TableError(f"data row {above + row} {reason}")
         above += len(rows)
         if time.monotonic() - told >= PROGRESS and sys.stderr.isatty():
             print(f"counting: {above:,} rows so far", file=sys.stderr, flush=True)
@@ -131,8 +131,8 @@ def _check_person(person: str, row: int, rules: Rules) -> None:
     where = f"in {rules.unit.person!r}, the column that identifies people"
     if rules.names_nobody(person):
         raise TableError(
-            f"row {row} has no value {where}; leave such rows out, give each person a"
-            " name, or list in missing_values what stands for none"
+            f"data row {row} has no value {where}; leave such rows out, give each"
+            " person a name, or list in missing_values what stands for none"
         )
 
 

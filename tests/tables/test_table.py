@@ -201,7 +201,7 @@ def test_what_is_no_number_is_outside(tmp_path, value, kind):
     why = "has a value in 'h' that was not declared"
     if Rules().is_missing(value):
         why = rf"has no value in 'h' \({'a text' if value.strip() else 'an empty cell'}"
-    with pytest.raises(TableError, match=f"row 2 {why}"):
+    with pytest.raises(TableError, match=f"data row 2 {why}"):
         count(table, [Bins("h", (18, 40, 65))])
 
 
